@@ -161,15 +161,16 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let recorded = one.record_work((&x, &mut y, 1_i32), |on, (x, mut y, by)| {
         let once = (&x, &by).map(on, |(x, by)| x + by)?;
         let twice = (&once, &x).map(on, |(once, x)| once * 2 + x)?;
-        twice.view().map_into(on, &mut y, |twice| twice + 7)
+        // Both are needed still: neither may be where the other one is.
+        (&twice, &once).map_into(on, &mut y, |(twice, once)| twice + once + 7)
     })?;
     for round in 0..8_i32 {
         x.view_mut().fill(&two, round)?;
         recorded.launch(&one, (&x, &mut y, round))?;
         recorded.launch(&two, (&y, &mut z, -round))?;
         x.view_mut().fill(&one, -1)?;
-        let first = 2 * (round + round) + round + 7;
-        let second = 2 * (first - round) + first + 7;
+        let first = 3 * (round + round) + round + 7;
+        let second = 3 * (first - round) + first + 7;
         same(&z.to_vec(&one)?, &vec![second; len], "a launch behind a launch")?;
         same(&y.to_vec(&two)?, &vec![first; len], "a launch between fills")?;
     }
@@ -183,7 +184,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         strict.wait(&stream.record()?)?;
     }
     recorded.launch(&strict, (&x, &mut z, 6))?;
-    same(&z.to_vec(&strict)?, &vec![2 * 5 - 1 + 7; len], "a launch on a strict stream")?;
+    same(&z.to_vec(&strict)?, &vec![3 * 5 - 1 + 7; len], "a launch on a strict stream")?;
     no_background_errors(&context)
 }
 

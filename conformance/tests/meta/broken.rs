@@ -1,14 +1,13 @@
 //! Devices that are wrong on purpose, each in one way: what the suite must notice.
 //!
-//! Pinned memory of such a device is never freed, because a device that says too early that it is
-//! finished would otherwise write into memory given back to the allocator.
+//! Pinned memory of such a device is never freed: one that says too early that it is finished would write into it.
 #![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
 
 use std::{
     collections::{HashMap, VecDeque},
     mem,
     num::NonZeroUsize,
-    ops::Range,
+    ops::{Deref, Range},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -27,6 +26,7 @@ use devarray::{
 
 use crate::bug::Bug;
 
+mod captured;
 mod compute;
 mod extras;
 mod gather;
@@ -41,7 +41,11 @@ pub(crate) use memory::{Kept, Placed};
 
 /// A device with one [`Bug`].
 #[derive(Debug)]
-pub(crate) struct Broken<D> {
+pub(crate) struct Broken<D: Device>(Arc<State<D>>);
+
+/// All of it, which its streams have, too.
+#[derive(Debug)]
+pub(crate) struct State<D: Device> {
     inner: D,
     info: DeviceInfo,
     bug: Bug,
@@ -56,14 +60,29 @@ pub(crate) struct Broken<D> {
     gathers: Mutex<VecDeque<(u64, Weak<()>)>>,
     /// The index that was told of last.
     told: Mutex<Option<IndexError>>,
+    /// Memory by its address, and what was captured first.
+    captures: captured::Known<D>,
+}
+
+impl<D: Device> Deref for Broken<D> {
+    type Target = State<D>;
+
+    fn deref(&self) -> &State<D> {
+        &self.0
+    }
 }
 
 /// A stream of it. `aside` is a second queue, for what the bug takes out of order.
 #[derive(Debug)]
 pub(crate) struct BrokenStream<D: Device> {
+    device: Broken<D>,
     inner: D::Stream,
     aside: D::Stream,
     bug: Bug,
+    /// The operations that are taken down, on a stream that captures.
+    taken: Option<captured::Taken<D>>,
+    /// Whether all goes aside now.
+    strays: AtomicBool,
     copies: AtomicUsize,
     /// An event from before the last operation, where the bug needs it.
     before: Mutex<Option<D::Event>>,
@@ -88,17 +107,36 @@ impl<D: Device> Broken<D> {
         if bug == Bug::ExtrasWorkUndeclared {
             info.capabilities.extras = CapabilitySet::default();
         }
-        Self {
+        Self(Arc::new(State {
             inner,
             info,
             bug,
+            captures: captured::Known::default(),
             opened: AtomicUsize::new(0),
             registered: Mutex::default(),
             scalars: Mutex::default(),
             values: Mutex::default(),
             gathers: Mutex::default(),
             told: Mutex::default(),
-        }
+        }))
+    }
+
+    /// A stream, which may take operations down.
+    fn open(&self, taken: Option<captured::Taken<D>>) -> Result<BrokenStream<D>> {
+        let (inner, aside) = (self.inner.open_stream()?, self.inner.open_stream()?);
+        Ok(BrokenStream {
+            device: Self(Arc::clone(&self.0)),
+            inner,
+            aside,
+            bug: self.bug,
+            taken,
+            strays: AtomicBool::new(false),
+            copies: AtomicUsize::new(0),
+            before: Mutex::default(),
+            full: AtomicBool::new(false),
+            numbers: Mutex::default(),
+            alive: Arc::default(),
+        })
     }
 }
 
@@ -122,17 +160,7 @@ unsafe impl<D: Device> Device for Broken<D> {
         if self.opened.fetch_add(1, Ordering::Relaxed) >= 256 && self.bug == Bug::FewStreams {
             return Err(driver("open_stream", "NO_STREAMS"));
         }
-        let (inner, aside) = (self.inner.open_stream()?, self.inner.open_stream()?);
-        Ok(BrokenStream {
-            inner,
-            aside,
-            bug: self.bug,
-            copies: AtomicUsize::new(0),
-            before: Mutex::default(),
-            full: AtomicBool::new(false),
-            numbers: Mutex::default(),
-            alive: Arc::default(),
-        })
+        self.open(None)
     }
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer> {
@@ -185,13 +213,14 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
                 mem::forget(most.map(|most| self.inner.alloc(most)).transpose()?);
                 Err(error)
             }
-            (outcome, bug) => outcome.map(|buffer| Placed::new(buffer, bug)),
+            (outcome, bug) => outcome.map(|buffer| self.device.captures.note(Placed::new(buffer, bug))),
         }
     }
 
     fn free(&self, op: FreeOp<Placed<D::Buffer>>) -> Result<()> {
+        let Some(buffer) = op.into_buffer().into_inner() else { return Err(driver("free", "IN_USE")) };
         // SAFETY: the same operation.
-        let op = unsafe { FreeOp::new_unchecked(op.into_buffer().inner) };
+        let op = unsafe { FreeOp::new_unchecked(buffer) };
         match self.bug {
             Bug::FreeAtOnce => {
                 self.aside.free(op)?;
@@ -203,6 +232,9 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     }
 
     fn copy(&self, op: &CopyOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        if let Some(taken) = &self.taken {
+            return taken.copy(self, op);
+        }
         self.mark()?;
         let nth = self.copies.fetch_add(1, Ordering::Relaxed);
         let stream = self.unless(self.bug == Bug::EveryOtherCopyOutOfOrder && nth % 2 == 1);
@@ -223,6 +255,9 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     }
 
     fn fill(&self, op: &FillOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        if let Some(taken) = &self.taken {
+            return taken.fill(self, op);
+        }
         self.mark()?;
         // SAFETY: the same operation.
         let op = &unsafe { FillOp::new_unchecked(&op.dst().inner, op.plan(), op.pattern()) };
@@ -252,6 +287,7 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     }
 
     fn upload(&self, op: &UploadOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.runs()?;
         self.mark()?;
         let (mut offset, mut len) = (op.dst_range_bytes().start, op.len_bytes());
         match self.bug {
@@ -268,6 +304,7 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     }
 
     fn download(&self, op: &DownloadOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.runs()?;
         let (mut offset, mut len) = (op.src_range_bytes().start, op.len_bytes());
         match self.bug {
             Bug::DownloadLosesLastByte => len -= 1,
@@ -308,6 +345,7 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
             | Bug::UploadsOutOfOrder
             | Bug::DownloadsOutOfOrder
             | Bug::FunctionsOutOfOrder
+            | Bug::CapturesLeaveOutAnEdge
             | Bug::OrdersOutOfOrder
             | Bug::ProductsOutOfOrder => match self.inner.synchronize() {
                 Quiesced::Done => self.aside.synchronize(),
@@ -318,12 +356,12 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     }
 }
 
-devarray::capabilities!(impl[D: Device] BrokenStream<D>: without Fetches, ChecksForeign, RunsAtOnce, Captures);
+devarray::capabilities!(impl[D: Device] BrokenStream<D>: without Fetches, ChecksForeign, RunsAtOnce);
 
 impl<D: Device> BrokenStream<D> {
     /// The queue on the side if the bug shows, else the right one.
     fn unless(&self, shows: bool) -> &D::Stream {
-        if shows { &self.aside } else { &self.inner }
+        if shows || self.strays.load(Ordering::Relaxed) { &self.aside } else { &self.inner }
     }
 
     /// Marks where the last operation begins, for bugs that miss it.

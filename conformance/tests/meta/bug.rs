@@ -131,11 +131,14 @@ pub(crate) enum Bug {
     KernelsIgnoreStrides,
     KernelsOutOfOrder,
     RecordingsKeepNumbers,
+    CapturesLeaveOutAnEdge,
+    CapturesPlaceOneOverAnother,
+    CapturesKeepAddresses,
 }
 
 impl Bug {
     /// The number of variants, `None` among them.
-    pub(crate) const COUNT: usize = Self::RecordingsKeepNumbers as usize + 1;
+    pub(crate) const COUNT: usize = Self::CapturesKeepAddresses as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may
     /// be given memory of the program's own: one that is finished too late would write into it
@@ -279,4 +282,7 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::KernelsIgnoreStrides, "kernels::strided"),
     (Bug::KernelsOutOfOrder, "kernels::ordered"),
     (Bug::RecordingsKeepNumbers, "recordings::ordered"),
+    (Bug::CapturesLeaveOutAnEdge, "recordings::ordered"),
+    (Bug::CapturesPlaceOneOverAnother, "recordings::ordered"),
+    (Bug::CapturesKeepAddresses, "recordings::ordered"),
 ];

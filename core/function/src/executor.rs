@@ -76,6 +76,7 @@ mod machine;
 mod map;
 mod moves;
 mod nest;
+mod placed;
 mod primitives;
 mod raw;
 mod reduce;
@@ -104,6 +105,7 @@ use crate::{
 use code::Code;
 use machine::Machine;
 use nest::Nest;
+pub use placed::PlacedMap;
 pub use reduce::{Partial, execute_reduction, execute_segments, finish_segments};
 pub use scan_parts::{execute_scan_part, execute_scan_total};
 use written::WrittenFunction;
@@ -159,14 +161,22 @@ impl Prepared {
         result: ResultElements<'_>,
         range: Range<usize>,
     ) {
-        let code = &self.code;
-        assert_eq!(scalars.len(), code.scalars.len(), "as many scalars as the program has");
-        let shape = result.layout.shape();
-        self.check_inputs(inputs, shape);
+        let nest = self.nest(inputs, scalars, result);
         assert!(range.end <= result.layout.len(), "the range lies in the result");
         if range.is_empty() {
             return;
         }
+        let _standard = FloatEnvironment::standard();
+        // SAFETY: as the caller promises
+        unsafe { map::map(&self.code, &nest, result.layout.shape(), scalars, range) };
+    }
+
+    /// The places of the operands: the inputs, then the result.
+    fn nest(&self, inputs: &[InputElements<'_>], scalars: &[u64], result: ResultElements<'_>) -> Nest {
+        let code = &self.code;
+        assert_eq!(scalars.len(), code.scalars.len(), "as many scalars as the program has");
+        let shape = result.layout.shape();
+        self.check_inputs(inputs, shape);
         let operands = inputs
             .iter()
             .zip(&code.inputs)
@@ -177,10 +187,7 @@ impl Prepared {
             result.layout.offset(),
             result.layout.strides(),
         );
-        let nest = Nest::new(shape, operands.chain([written]));
-        let _standard = FloatEnvironment::standard();
-        // SAFETY: as the caller promises
-        unsafe { map::map(code, &nest, shape, scalars, range) };
+        Nest::new(shape, operands.chain([written]))
     }
 
     fn check_inputs(&self, inputs: &[InputElements<'_>], shape: &[usize]) {

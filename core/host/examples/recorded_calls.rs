@@ -1,9 +1,9 @@
 //! A thousand small calls on the CPU, as they come and recorded: how long each takes.
 //!
-//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example recorded_calls`. The time of a call on
-//! one element is what is not work.
+//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example recorded_calls`. A bare loop is run,
+//! too: the difference is what is not work.
 
-use std::time::Instant;
+use std::{hint::black_box, time::Instant};
 
 use devarray::{Array, Context, Result};
 use devarray_host::HostDevice;
@@ -13,7 +13,7 @@ const CALLS: usize = 1000;
 /// The least time of some rounds of all calls, in nanoseconds a call.
 fn nanoseconds(mut calls: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut least = f64::INFINITY;
-    for _ in 0..20 {
+    for _ in 0..200 {
         let begun = Instant::now();
         calls()?;
         least = least.min(begun.elapsed().as_secs_f64() * 1e9 / CALLS as f64);
@@ -21,9 +21,15 @@ fn nanoseconds(mut calls: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(least)
 }
 
+/// The work of a call.
+#[inline(never)]
+fn bare(v: &mut [f32], y: &[f32]) {
+    v.iter_mut().zip(y).for_each(|(v, y)| *v = *v * 0.5 + y);
+}
+
 fn main() -> Result<()> {
     let stream = Context::new(HostDevice::new())?.stream()?;
-    for len in [1, 1000] {
+    for len in [16, 1024] {
         let y = Array::full(&stream, &[len], 0.5_f32)?;
         let mut v = Array::zeros(&stream, &[len])?;
         let plain = nanoseconds(|| (0..CALLS).try_for_each(|_| v.update(&stream, &y, |v, y| v * 0.5 + y)))?;
@@ -33,7 +39,15 @@ fn main() -> Result<()> {
         })?;
         let launched = nanoseconds(|| recorded.launch(&stream, (&y, &mut v)))?;
         assert_eq!(v.to_vec(&stream)?, due);
-        println!("{len} elements: {plain:.0} ns a call, recorded {launched:.0} ns");
+        let (mut loop_v, loop_y) = (vec![0.0_f32; len], vec![0.5_f32; len]);
+        let alone = nanoseconds(|| {
+            (0..CALLS).for_each(|_| bare(black_box(&mut loop_v), black_box(&loop_y)));
+            Ok(())
+        })?;
+        println!(
+            "{len} elements: {plain:.0} ns a call, recorded {launched:.0} ns, of which {:.0} ns are not the loop",
+            launched - alone
+        );
     }
     Ok(())
 }

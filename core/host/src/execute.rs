@@ -15,8 +15,8 @@ use devarray::{
 };
 use devarray_function::{
     executor::{
-        Partial, Prepared, execute_reduction, execute_scan_part, execute_scan_total, execute_segments,
-        finish_segments,
+        Partial, PlacedMap, Prepared, execute_reduction, execute_scan_part, execute_scan_total,
+        execute_segments, finish_segments,
     },
     interpreter::{InputElements, ResultElements},
 };
@@ -76,6 +76,32 @@ unsafe fn map_operands(threads: &Threads, program: &Program, scalars: &[u64], op
         // SAFETY: as the caller promises; ranges of pieces share no element.
         unsafe { prepared.run(inputs, scalars, *result, range) }
     });
+}
+
+/// A map with the places of its operands, and the pieces that threads share.
+pub(crate) struct PlacedPieces {
+    map: PlacedMap,
+    piece_len: usize,
+}
+
+impl PlacedPieces {
+    pub(crate) fn of(threads: &Threads, op: &MapOp<'_, DeviceMemory>) -> Self {
+        let operands = Operands::of(op.inputs(), op.result());
+        let map = PlacedMap::new(op.program(), &operands.inputs, op.scalars(), operands.result);
+        Self { map, piece_len: piece_len(threads, &operands) }
+    }
+
+    /// Computes the elements.
+    ///
+    /// # Safety
+    ///
+    /// The conditions of [`map`].
+    pub(crate) unsafe fn run(&self, threads: &Threads) {
+        in_pieces(threads, self.map.len(), self.piece_len, |range| {
+            // SAFETY: as the caller promises; ranges of pieces share no element.
+            unsafe { self.map.run(range) }
+        });
+    }
 }
 
 /// Multiplies matrices, and computes the function that may follow.

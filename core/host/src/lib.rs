@@ -2,11 +2,13 @@
 
 mod backend;
 mod builder;
+mod captured;
 mod device;
 mod execute;
 mod index_errors;
 mod machine;
 mod memory;
+mod moves;
 mod order;
 mod shared;
 mod stream;

@@ -1,7 +1,7 @@
 //! Streams, whose operations run in the calling thread.
 #![allow(unsafe_code)] // implements the unsafe traits of a stream
 
-mod moves;
+mod captures;
 
 use std::{num::NonZeroUsize, sync::Arc};
 
@@ -12,7 +12,9 @@ use devarray::{
 
 use crate::{
     HostDevice, HostEvent,
+    captured::{self, Step, Taken},
     memory::DeviceMemory,
+    moves,
     order::{Flag, Lane, Point, Stamp, Then, Turn},
     shared::Shared,
 };
@@ -21,13 +23,23 @@ use crate::{
 #[derive(Debug)]
 pub struct HostStream {
     lane: Arc<Lane>,
-    /// The place of what is enqueued here; none if each operation takes the next.
-    turn: Option<Turn>,
+    place: Place,
+}
+
+/// The place of what is enqueued.
+#[derive(Debug)]
+enum Place {
+    /// Each operation takes the next turn.
+    Next,
+    /// A turn that was taken.
+    Turn(Turn),
+    /// None: operations are taken down.
+    Taken(Taken),
 }
 
 impl HostStream {
     pub(crate) fn new(lane: Arc<Lane>) -> Self {
-        Self { lane, turn: None }
+        Self { lane, place: Place::Next }
     }
 
     pub(crate) fn device(&self) -> &Shared {
@@ -36,22 +48,34 @@ impl HostStream {
 
     /// Runs an operation at its turn.
     #[inline]
-    pub(crate) fn run<R>(&self, operation: impl FnOnce(&Shared) -> R) -> R {
+    pub(crate) fn run(&self, operation: impl FnOnce(&Shared)) {
         let mut own = None;
-        let turn = self.turn.as_ref().unwrap_or_else(|| own.insert(self.lane.turn()));
+        let turn = match &self.place {
+            Place::Turn(turn) => turn,
+            Place::Next | Place::Taken(_) => own.insert(self.lane.turn()),
+        };
         turn.arrive();
-        operation(&self.lane.device)
+        operation(&self.lane.device);
+    }
+
+    /// Runs an operation at its turn, or takes it down as a step.
+    #[inline]
+    pub(crate) fn run_or_take(&self, operation: impl FnOnce(&Shared), step: impl FnOnce(&Shared) -> Step) {
+        match &self.place {
+            Place::Taken(taken) => taken.push(step(&self.lane.device)),
+            Place::Next | Place::Turn(_) => self.run(operation),
+        }
     }
 
     /// What an event of now captures.
     fn now(&self) -> Point {
-        match &self.turn {
+        match &self.place {
             // What was enqueued on the turn has run, and so has what came before.
-            Some(turn) => {
+            Place::Turn(turn) => {
                 turn.arrive();
                 Point::default()
             }
-            None => self.lane.now(),
+            Place::Next | Place::Taken(_) => self.lane.now(),
         }
     }
 
@@ -71,9 +95,9 @@ impl HostStream {
 
     /// Makes what is enqueued later run after a point.
     pub(crate) fn come_after(&self, point: &Point) {
-        match &self.turn {
-            Some(_) => point.wait(),
-            None => self.lane.come_after(point),
+        match &self.place {
+            Place::Turn(_) => point.wait(),
+            Place::Next | Place::Taken(_) => self.lane.come_after(point),
         }
     }
 }
@@ -81,7 +105,7 @@ impl HostStream {
 impl Drop for HostStream {
     /// What runs goes on, and what waits still has its turn.
     fn drop(&mut self) {
-        if self.turn.is_none() {
+        if matches!(self.place, Place::Next) {
             self.lane.close();
         }
     }
@@ -106,30 +130,38 @@ unsafe impl Stream for HostStream {
     }
 
     fn copy(&self, op: &CopyOp<'_, DeviceMemory>) -> Result<()> {
-        // SAFETY: the operation proves that all runs lie inside their buffers and share no byte, and
-        // this is its turn.
-        self.run(|device| unsafe { moves::copy(&device.threads, op.plan(), op.src().at(0), op.dst().at(0)) });
+        self.run_or_take(
+            // SAFETY: the operation proves that all runs lie inside their buffers and share no byte, and
+            // this is its turn.
+            |device| unsafe { moves::copy(&device.threads, op.plan(), op.src().at(0), op.dst().at(0)) },
+            |_| captured::copy(op),
+        );
         Ok(())
     }
 
     fn copy_all(&self, ops: &[CopyOp<'_, DeviceMemory>]) -> Result<()> {
-        self.run(|device| {
+        let all = |device: &Shared| {
             for op in ops {
                 // SAFETY: as for `copy`.
                 unsafe { moves::copy(&device.threads, op.plan(), op.src().at(0), op.dst().at(0)) }
             }
-        });
+        };
+        self.run_or_take(all, |_| captured::copy_all(ops));
         Ok(())
     }
 
     fn fill(&self, op: &FillOp<'_, DeviceMemory>) -> Result<()> {
-        // SAFETY: the operation proves that all runs lie inside the buffer and are whole patterns, and
-        // this is its turn.
-        self.run(|device| unsafe { moves::fill(&device.threads, op.plan(), op.pattern(), op.dst().at(0)) });
+        self.run_or_take(
+            // SAFETY: the operation proves that all runs lie inside the buffer and are whole patterns, and
+            // this is its turn.
+            |device| unsafe { moves::fill(&device.threads, op.plan(), op.pattern(), op.dst().at(0)) },
+            |_| captured::fill(op),
+        );
         Ok(())
     }
 
     fn upload(&self, op: &UploadOp<'_, DeviceMemory>) -> Result<()> {
+        self.check_runs("upload")?;
         let to = op.dst().at(op.dst_range_bytes().start);
         // SAFETY: the operation proves that the range lies inside the buffer and that the host memory
         // may be read, and this is its turn.
@@ -138,6 +170,7 @@ unsafe impl Stream for HostStream {
     }
 
     fn download(&self, op: &DownloadOp<'_, DeviceMemory>) -> Result<()> {
+        self.check_runs("download")?;
         let from = op.src().at(op.src_range_bytes().start);
         // SAFETY: the operation proves that the range lies inside the buffer and that the host memory
         // may be written, and this is its turn.
@@ -171,7 +204,7 @@ unsafe impl RunsAtOnce<DeviceMemory> for HostStream {
 
     #[inline]
     fn turn(&self) -> Option<Self> {
-        Some(Self { lane: Arc::clone(&self.lane), turn: Some(self.lane.turn()) })
+        Some(Self { lane: Arc::clone(&self.lane), place: Place::Turn(self.lane.turn()) })
     }
 
     unsafe fn over_host(&self, start: *mut u8, len_bytes: usize) -> Option<DeviceMemory> {
@@ -179,7 +212,7 @@ unsafe impl RunsAtOnce<DeviceMemory> for HostStream {
     }
 }
 
-devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, Captures);
+devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign);
 
 #[cfg(test)]
 mod tests {

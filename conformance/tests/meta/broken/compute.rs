@@ -75,6 +75,9 @@ fn misread(bug: Bug, layout: &Layout) -> Result<Layout> {
 unsafe impl<D: Maps> Maps for Broken<D> {
     fn map(&self, stream: &BrokenStream<D>, op: &MapOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("map", Capability::Functions)?;
+        if let Some(taken) = &stream.taken {
+            return taken.map(stream, op);
+        }
         let bug = self.bug;
         let (to, layout) = (&op.result().buffer().inner, op.result().layout());
         let item = op.program().result_type().len_bytes();
@@ -111,6 +114,7 @@ unsafe impl<D: Maps> Maps for Broken<D> {
 unsafe impl<D: Reduces> Reduces for Broken<D> {
     fn reduce(&self, stream: &BrokenStream<D>, op: &ReduceOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("reduce", Capability::Reductions)?;
+        stream.runs()?;
         let bug = self.bug;
         let (to, result) = (&op.result().buffer().inner, op.result().layout());
         let work = op.work();
@@ -157,6 +161,7 @@ devarray::capabilities!(impl[D: Maps + Reduces] Broken<D>: without Fuses);
 unsafe impl<D: Gathers> Gathers for Broken<D> {
     fn gather(&self, stream: &BrokenStream<D>, op: &GatherOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("gather", Capability::Gathers)?;
+        stream.runs()?;
         self.gather_wrongly(stream, op)
     }
 

@@ -25,6 +25,7 @@ unsafe impl<D: Launch> Launch for Broken<D> {
     fn launch(&self, stream: &BrokenStream<D>, op: &LaunchOp<'_, Placed<D::Buffer>>) -> Result<()> {
         let (declaration, bug) = (op.declaration(), self.bug);
         self.lie(declaration.name(), Capability::Kernels)?;
+        stream.runs()?;
         if bug == Bug::KernelsDoNothing {
             return Ok(());
         }

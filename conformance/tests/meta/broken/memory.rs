@@ -1,7 +1,11 @@
 //! The memory of a broken device.
 #![allow(unsafe_code)] // implements the unsafe traits of memory, wrongly on purpose
 
-use std::mem::ManuallyDrop;
+use std::{
+    mem::ManuallyDrop,
+    ops::Deref,
+    sync::{Arc, Weak},
+};
 
 use devarray::backend::{Buffer, Device, HostBuffer};
 
@@ -9,14 +13,41 @@ use super::Bug;
 
 /// Device memory, whose address may be told wrong.
 #[derive(Debug)]
-pub(crate) struct Placed<B> {
+pub(crate) struct Placed<B>(Arc<Known<B>>);
+
+/// The memory, which operations that are taken down know, too.
+#[derive(Debug)]
+pub(crate) struct Known<B> {
     pub(super) inner: B,
     shift: u64,
 }
 
 impl<B> Placed<B> {
     pub(super) fn new(inner: B, bug: Bug) -> Self {
-        Self { inner, shift: if bug == Bug::AddressesOff { 16 } else { 0 } }
+        Self(Arc::new(Known { inner, shift: if bug == Bug::AddressesOff { 16 } else { 0 } }))
+    }
+
+    /// To find it again while it is there.
+    pub(super) fn downgrade(&self) -> Weak<Known<B>> {
+        Arc::downgrade(&self.0)
+    }
+
+    /// The memory that is known so, if it is there.
+    pub(super) fn upgrade(known: &Weak<Known<B>>) -> Option<Self> {
+        known.upgrade().map(Self)
+    }
+
+    /// The wrapped memory; none while it is used otherwise.
+    pub(super) fn into_inner(self) -> Option<B> {
+        Arc::into_inner(self.0).map(|known| known.inner)
+    }
+}
+
+impl<B> Deref for Placed<B> {
+    type Target = Known<B>;
+
+    fn deref(&self) -> &Known<B> {
+        &self.0
     }
 }
 

@@ -14,6 +14,7 @@ use super::{Broken, BrokenStream, Bug, Placed};
 unsafe impl<D: Orders> Orders for Broken<D> {
     fn order(&self, stream: &BrokenStream<D>, op: &OrderOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("order", Capability::Orders)?;
+        stream.runs()?;
         let bug = self.bug;
         if bug == Bug::OrdersDoNothing {
             return Ok(());

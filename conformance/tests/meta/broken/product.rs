@@ -14,6 +14,7 @@ use super::{Broken, BrokenStream, Bug, Placed};
 unsafe impl<D: Products> Products for Broken<D> {
     fn product(&self, stream: &BrokenStream<D>, op: &ProductOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("matmul", Capability::Products)?;
+        stream.runs()?;
         if self.bug == Bug::ProductsDoNothing {
             return Ok(());
         }

@@ -11,14 +11,15 @@ use devarray::{
 };
 
 use super::HostDevice;
-use crate::{HostStream, execute, memory::DeviceMemory};
+use crate::{HostStream, captured, execute, memory::DeviceMemory, shared::Shared};
 
 // SAFETY: as for the stream; the elements of the operands are read and written, and no other byte.
 unsafe impl Maps for HostDevice {
     fn map(&self, stream: &HostStream, op: &MapOp<'_, DeviceMemory>) -> Result<()> {
         // SAFETY: the operation proves that the elements lie inside their buffers; at its turn, nothing
         // else uses them.
-        stream.run(|device| unsafe { execute::map(&device.threads, op) });
+        let run = |device: &Shared| unsafe { execute::map(&device.threads, op) };
+        stream.run_or_take(run, |device| captured::map(device, op));
         Ok(())
     }
 }
@@ -27,7 +28,8 @@ unsafe impl Maps for HostDevice {
 unsafe impl Reduces for HostDevice {
     fn reduce(&self, stream: &HostStream, op: &ReduceOp<'_, DeviceMemory>) -> Result<()> {
         // SAFETY: as for `map`.
-        stream.run(|device| unsafe { execute::reduce(&device.threads, op) });
+        stream
+            .run_or_take(|device| unsafe { execute::reduce(&device.threads, op) }, |_| captured::reduce(op));
         Ok(())
     }
 }
@@ -36,7 +38,7 @@ unsafe impl Reduces for HostDevice {
 unsafe impl Fuses for HostDevice {
     fn fuse(&self, stream: &HostStream, op: &FusedOp<'_, DeviceMemory>) -> Result<()> {
         // SAFETY: as for `map`.
-        stream.run(|device| unsafe { execute::fuse(&device.threads, op) });
+        stream.run_or_take(|device| unsafe { execute::fuse(&device.threads, op) }, |_| captured::fuse(op));
         Ok(())
     }
 }
@@ -44,13 +46,14 @@ unsafe impl Fuses for HostDevice {
 // SAFETY: as for functions.
 unsafe impl Gathers for HostDevice {
     fn gather(&self, stream: &HostStream, op: &GatherOp<'_, DeviceMemory>) -> Result<()> {
-        stream.run(|device| {
+        let run = |device: &Shared| {
             // SAFETY: as for `map`.
             let error = unsafe { execute::gather(&device.threads, op) };
             if let Some(error) = error {
                 device.index_errors.put(op.number(), error);
             }
-        });
+        };
+        stream.run_or_take(run, |_| captured::gather(op));
         Ok(())
     }
 
@@ -62,13 +65,14 @@ unsafe impl Gathers for HostDevice {
 // SAFETY: as for functions.
 unsafe impl Orders for HostDevice {
     fn order(&self, stream: &HostStream, op: &OrderOp<'_, DeviceMemory>) -> Result<()> {
-        stream.run(|device| {
+        let run = |device: &Shared| {
             // SAFETY: as for `map`.
             let error = unsafe { execute::order(&device.threads, op) };
             if let Some(error) = error {
                 device.index_errors.put(op.number(), error);
             }
-        });
+        };
+        stream.run_or_take(run, |_| captured::order(op));
         Ok(())
     }
 }
@@ -77,7 +81,10 @@ unsafe impl Orders for HostDevice {
 unsafe impl Products for HostDevice {
     fn product(&self, stream: &HostStream, op: &ProductOp<'_, DeviceMemory>) -> Result<()> {
         // SAFETY: as for `map`.
-        stream.run(|device| unsafe { execute::product(&device.threads, op) });
+        stream.run_or_take(
+            |device| unsafe { execute::product(&device.threads, op) },
+            |_| captured::product(op),
+        );
         Ok(())
     }
 }

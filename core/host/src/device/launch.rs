@@ -4,13 +4,13 @@
 use std::ptr;
 
 use devarray::{
-    Error, Result,
+    Error, Layout, Result,
     backend::{Launch, LaunchArgument, LaunchOp},
-    kernel::{ArgumentKind, HostArgument},
+    kernel::{ArgumentKind, HostArgument, HostFunction},
 };
 
 use super::HostDevice;
-use crate::{HostStream, backend::BACKEND, memory::DeviceMemory};
+use crate::{HostStream, backend::BACKEND, captured::Step, memory::DeviceMemory, moves::Place};
 
 // SAFETY: the host function runs at the operation's turn, on the elements of the arguments.
 unsafe impl Launch for HostDevice {
@@ -26,9 +26,37 @@ unsafe impl Launch for HostDevice {
         let host = op.declaration().host();
         // SAFETY: one argument for each that is declared, of its kind, as the operation proves; memory
         // of this device is initialized, and nothing else uses it at the operation's turn.
-        stream.run(|_| unsafe { host(&given) });
+        stream.run_or_take(|_| unsafe { host(&given) }, |_| taken_down(op, &given));
         Ok(())
     }
+}
+
+/// An argument, kept.
+enum Kept {
+    Elements(Place, Layout),
+    Value(Box<[u8]>),
+}
+
+/// The host function with its arguments, to be called again.
+fn taken_down(op: &LaunchOp<'_, DeviceMemory>, given: &[HostArgument<'_>]) -> Step {
+    let host: HostFunction = op.declaration().host();
+    let kept = op.arguments().iter().zip(given).map(|(argument, given)| match (argument, *given) {
+        (LaunchArgument::Value(bytes), _) => Kept::Value((*bytes).into()),
+        (LaunchArgument::Elements { layout, .. }, HostArgument::Elements { start, .. }) => {
+            Kept::Elements(Place(start), (*layout).clone())
+        }
+        (LaunchArgument::Elements { .. }, _) => unreachable!("elements are given as elements"),
+    });
+    let kept: Vec<Kept> = kept.collect();
+    Step::new(move |_| {
+        let given = kept.iter().map(|argument| match argument {
+            Kept::Elements(start, layout) => HostArgument::elements(start.at(0), layout),
+            Kept::Value(bytes) => HostArgument::Value(bytes),
+        });
+        let given: Vec<_> = given.collect();
+        // SAFETY: as for `launch`, at the turn of the launch of what was captured.
+        unsafe { host(&given) }
+    })
 }
 
 /// An argument as the host function takes it.

@@ -54,6 +54,11 @@ impl DeviceMemory {
         Self { start, len_bytes, source: Source::Lender }
     }
 
+    /// A second name of the memory, for whoever knows that its owner keeps it.
+    pub(crate) fn again(&self) -> Self {
+        Self::lent(self.start, self.len_bytes)
+    }
+
     /// The byte so far from the start.
     #[inline]
     pub(crate) fn at(&self, offset_bytes: usize) -> *mut u8 {

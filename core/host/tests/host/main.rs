@@ -8,6 +8,7 @@ mod in_place;
 mod ipc;
 mod memory;
 mod order;
+mod recorded;
 mod results;
 mod scans;
 mod threads;

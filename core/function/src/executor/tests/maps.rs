@@ -8,7 +8,7 @@ use devarray_layout::{Layout, Order};
 use super::random::Random;
 use crate::{
     ElementType, Function,
-    executor::{Machine, Prepared, primitives},
+    executor::{Machine, PlacedMap, Prepared, primitives},
     interpreter::{InputElements, ResultElements, interpret},
     primitive::Program,
 };
@@ -86,6 +86,41 @@ impl Case {
                 unsafe { prepared.run(inputs, &self.scalars, result, piece(at)) };
             }
         })
+    }
+}
+
+/// The result of a map whose operands have their places, computed twice from the same memory.
+fn placed(case: &Case, program: &Program, pieces: usize) -> [Vec<u8>; 2] {
+    let (len, mut all) = (case.result.layout.len(), Vec::new());
+    let last = case.after(|inputs, result| {
+        let map = PlacedMap::new(program, inputs, &case.scalars, result);
+        assert_eq!(map.len(), len);
+        let before = case.result.bytes.clone();
+        for _ in 0..2 {
+            // SAFETY: the memory is as long, and nobody else uses it
+            unsafe { before.as_ptr().copy_to_nonoverlapping(result.start, before.len()) };
+            for at in 0..pieces {
+                // SAFETY: the memory of each operand is as long as its layout reaches
+                unsafe { map.run(at * len / pieces..(at + 1) * len / pieces) };
+            }
+            // SAFETY: as above
+            all.push(unsafe { std::slice::from_raw_parts(result.start, before.len()) }.to_vec());
+        }
+    });
+    assert_eq!(all[1], last);
+    [all.swap_remove(0), last]
+}
+
+/// The twin is [`a_wrong_bit_is_found`]: the results are compared alike.
+#[test]
+fn maps_with_places_have_the_interpreters_bits_each_time() {
+    for seed in 0..400 {
+        let case = Case::random(seed);
+        let program = case.function.expand();
+        let expected = case.interpreted(&program);
+        for found in placed(&case, &program, [1, 2, 7][usize::try_from(seed).unwrap() % 3]) {
+            assert!(found == expected, "{seed}: {}", case.function);
+        }
     }
 }
 

@@ -22,8 +22,13 @@ impl<D: Device> fmt::Debug for DeviceName<'_, D> {
 
 /// The name of a type without the paths to it.
 pub(crate) fn type_name<T>() -> String {
+    without_paths(any::type_name::<T>())
+}
+
+/// The name without the paths in it.
+pub(crate) fn without_paths(full: &str) -> String {
     let (mut name, mut word) = (String::new(), 0);
-    for letter in any::type_name::<T>().chars() {
+    for letter in full.chars() {
         match letter {
             ':' => name.truncate(word),
             _ => {

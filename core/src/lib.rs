@@ -3,6 +3,7 @@
 mod allocation;
 pub mod array;
 pub mod backend;
+pub mod collective;
 pub mod compare;
 mod context;
 pub mod copy;

@@ -3,6 +3,8 @@
 
 mod moves;
 
+pub(crate) use moves::copy_bytes;
+
 use std::{num::NonZeroUsize, sync::Arc};
 
 use devarray::{
@@ -133,7 +135,7 @@ unsafe impl Stream for HostStream {
         let to = op.dst().at(op.dst_range_bytes().start);
         // SAFETY: the operation proves that the range lies inside the buffer and that the host memory
         // may be read, and this is its turn.
-        self.run(|device| unsafe { moves::copy_bytes(&device.threads, op.src(), to, op.len_bytes()) });
+        self.run(|device| unsafe { copy_bytes(&device.threads, op.src(), to, op.len_bytes()) });
         Ok(())
     }
 
@@ -141,7 +143,7 @@ unsafe impl Stream for HostStream {
         let from = op.src().at(op.src_range_bytes().start);
         // SAFETY: the operation proves that the range lies inside the buffer and that the host memory
         // may be written, and this is its turn.
-        self.run(|device| unsafe { moves::copy_bytes(&device.threads, from, op.dst(), op.len_bytes()) });
+        self.run(|device| unsafe { copy_bytes(&device.threads, from, op.dst(), op.len_bytes()) });
         Ok(())
     }
 

@@ -173,7 +173,7 @@ impl State {
         for (other, seat) in self.seats.iter().enumerate() {
             let Some(seated) = seat.joiner else { continue };
             if seated.backend != joiner.backend {
-                return Err(CollectiveError::OtherBackend(rank));
+                return Err(CollectiveError::Apart(rank));
             }
             if seated.context == joiner.context {
                 return Err(CollectiveError::OneContext(other.min(rank), other.max(rank)));

@@ -36,9 +36,10 @@ pub enum CollectiveError {
     /// Two ranks of one context, whose stream could wait for itself.
     #[error("ranks {0} and {1} are of one context, and each rank needs its own")]
     OneContext(usize, usize),
-    /// A rank of another backend than the others.
-    #[error("rank {0} is of another backend than the others")]
-    OtherBackend(usize),
+    /// A rank whose device does not exchange with those of the others: it is of another backend, or of
+    /// another simulated machine.
+    #[error("the device of rank {0} does not exchange with the devices of the others")]
+    Apart(usize),
     /// A mean of elements that are no floats.
     #[error("elements of {0} have no mean of their type")]
     NoMean(ElementType),

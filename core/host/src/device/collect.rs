@@ -62,7 +62,7 @@ unsafe impl Collects for HostDevice {
     #[track_caller]
     fn join(&self, joining: &Joining<'_>) -> Result<HostCommunicator> {
         let Some(ranks) = joining.shared(Rendezvous::default) else {
-            return Err(CollectiveError::OtherBackend(joining.rank()).of(BACKEND, "join"));
+            return Err(CollectiveError::Apart(joining.rank()).of(BACKEND, "join"));
         };
         Ok(HostCommunicator { ranks, time_limit: joining.time_limit() })
     }

@@ -139,6 +139,58 @@ pub struct CollectOp<'a, B> {
 }
 
 impl<'a, B> CollectOp<'a, B> {
+    /// The same part of the same exchange on other buffers, with the first bytes of their parts.
+    ///
+    /// # Safety
+    ///
+    /// The buffers are as [`source`](Self::source) and [`result`](Self::result) say.
+    #[must_use]
+    pub unsafe fn on_unchecked<'b, C>(
+        &'b self,
+        source: Option<(&'b C, usize)>,
+        result: Option<(&'b C, usize)>,
+    ) -> CollectOp<'b, C> {
+        let Self { number, call, exchange, participants, rank, count, item_bytes, combining, .. } = *self;
+        let (source, source_offset_bytes) = source.unzip();
+        let (result, result_offset_bytes) = result.unzip();
+        let source_offset_bytes = source_offset_bytes.unwrap_or(0);
+        let result_offset_bytes = result_offset_bytes.unwrap_or(0);
+        CollectOp {
+            number,
+            call,
+            exchange,
+            participants,
+            rank,
+            count,
+            item_bytes,
+            combining,
+            source,
+            source_offset_bytes,
+            result,
+            result_offset_bytes,
+        }
+    }
+
+    /// The same with parts of fewer elements.
+    ///
+    /// # Safety
+    ///
+    /// All participants change their part so, and parts are not empty.
+    #[must_use]
+    pub unsafe fn with_count_unchecked(self, count: usize) -> Self {
+        Self { count, ..self }
+    }
+
+    /// The same with its participants in another order.
+    ///
+    /// # Safety
+    ///
+    /// All participants change their part so.
+    #[must_use]
+    pub unsafe fn with_participants_unchecked(self, participants: &'a [usize]) -> Self {
+        Self { participants, ..self }
+    }
+
     /// The number of the exchange in its communicator: the same for all participants, and no other
     /// exchange has it.
     #[must_use]

@@ -352,20 +352,20 @@ pub fn groups<D: Collects>(harness: &Harness<D>) -> Outcome {
     for count in COUNTS {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             let color = |rank: usize| if count == 2 { 5 } else { rank % 2 };
-            let members: Vec<u32> =
-                (0..count).filter(|&rank| color(rank) == color(number)).map(|rank| rank as u32).collect();
-            let own = Array::full(&stream, &[2], number as u32)?;
+            let members: Vec<u64> =
+                (0..count).filter(|&rank| color(rank) == color(number)).map(|rank| rank as u64).collect();
+            let own = Array::full(&stream, &[2], number as u64)?;
             let Some(mut group) = ranks.split(Some(color(number)))? else {
                 return Err(Violation::new("a rank with a color has no group"));
             };
             let all = group.all_gather(&stream, &own)?.to_vec(&stream)?;
-            let due: Vec<u32> = members.iter().flat_map(|&rank| [rank; 2]).collect();
+            let due: Vec<u64> = members.iter().flat_map(|&rank| [rank; 2]).collect();
             same(&all, &due, "the ranks of a group")?;
-            let place = members.iter().position(|&rank| rank == number as u32);
+            let place = members.iter().position(|&rank| rank == number as u64);
             ensure(Some(group.rank()) == place && group.ranks() == members.len(), || format!("{group:?}"))?;
             let none = ranks.split(None)?;
             ensure(none.is_none(), || "a rank without a color has a group".to_owned())?;
-            let all: Vec<u32> = (0..count).flat_map(|rank| [rank as u32; 2]).collect();
+            let all: Vec<u64> = (0..count).flat_map(|rank| [rank as u64; 2]).collect();
             same(&ranks.all_gather(&stream, &own)?.to_vec(&stream)?, &all, "all ranks after a split")
         })?;
     }

@@ -139,7 +139,7 @@ pub struct CollectOp<'a, B> {
 }
 
 impl<'a, B> CollectOp<'a, B> {
-    /// The same part of the same exchange on other buffers, with the first bytes of their parts.
+    /// Returns this part of the exchange on other buffers, each with the place of its first byte.
     ///
     /// # Safety
     ///
@@ -171,7 +171,7 @@ impl<'a, B> CollectOp<'a, B> {
         }
     }
 
-    /// The same with parts of fewer elements.
+    /// Returns this with parts of fewer elements.
     ///
     /// # Safety
     ///
@@ -181,7 +181,7 @@ impl<'a, B> CollectOp<'a, B> {
         Self { count, ..self }
     }
 
-    /// The same with its participants in another order.
+    /// Returns this with its participants in another order.
     ///
     /// # Safety
     ///

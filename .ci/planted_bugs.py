@@ -23,6 +23,7 @@ LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
 STREAMS, TELLING = "core/src/hazards/tracker/streams.rs", "core/src/hazards/tracker/telling.rs"
 OPERATIONS, LOOPS = "core/src/operations.rs", "core/layout/src/copy/loops.rs"
 NEST = "core/layout/src/nest.rs"
+BOARD = "core/src/collective/board.rs"
 ORDER, PRODUCT = "core/src/operations/order.rs", "core/src/operations/product.rs"
 ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/gather_layouts.rs"
 
@@ -196,6 +197,14 @@ PLACES = [
           "KeptArgument::Value(bytes) => PassedAs::Value(bytes),",
           "KeptArgument::Value(bytes) => PassedAs::Value(if PLANTED { &[0; 4096][..bytes.len()] } else { bytes }),",
           "kernels::recorded"),
+    Place("", "ranks do not compare how many elements they give", "core/src/collective/call.rs",
+          "(self.element_type, self.count) == (other.element_type, other.count)",
+          "self.element_type == other.element_type && (PLANTED || self.count == other.count)", "ranks::refused"),
+    Place("", "a rank that is gone is waited for", BOARD,
+          "let is_gone = |seat: &Seat| matches!", "let is_gone = |seat: &Seat| !PLANTED && matches!", "ranks::gone"),
+    Place("", "all ranks of a split are one group", BOARD,
+          "map(|seat| seat.color).collect();",
+          "map(|seat| if PLANTED { seat.color.and(Some(0)) } else { seat.color }).collect();", "ranks::groups"),
     Place("", "an empty array asks for a byte", ERASED,
           "if layout.is_empty() {\n        return Ok(0);", "if layout.is_empty() {\n        return Ok(usize::from(PLANTED));",
           "buffers::zero_bytes"),

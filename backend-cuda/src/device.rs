@@ -137,6 +137,8 @@ unsafe impl Device for CudaDevice {
     }
 }
 
+devarray::capabilities!(impl[] CudaDevice: without Collects);
+
 impl fmt::Debug for CudaDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CudaDevice({:?})", self.context)

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod builder;
+mod collect;
 mod compute;
 mod contract;
 mod event;
@@ -28,6 +29,7 @@ use devarray::{
 
 pub use buffer::MockBuffer;
 pub use builder::Builder;
+pub use collect::MockCommunicator;
 pub use event::MockEvent;
 pub use foreign::MockAdopted;
 pub use host::MockHostBuffer;
@@ -44,6 +46,7 @@ use crate::{
     report::Report,
     statistics::Statistics,
     trace::Trace,
+    turns::Turn,
 };
 
 /// A simulated device in host memory. Clones are one device.
@@ -170,6 +173,13 @@ impl MockDevice {
     #[must_use]
     pub fn trace_hash(&self) -> u64 {
         self.shared.engine().trace_hash()
+    }
+
+    /// Another device of the same machine, of a rank.
+    pub(crate) fn of_rank(&self, rank: usize, turn: Arc<Turn>) -> Self {
+        let Self { shared } = self.sibling();
+        let of_rank = shared.beside(shared.info().clone(), shared.process()).with_rank(rank, turn);
+        Self::of(of_rank)
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -19,6 +19,7 @@ mod compute;
 mod declared;
 mod default_streams;
 mod deferred;
+mod exchange;
 mod execute;
 mod failure;
 mod footprint;
@@ -40,6 +41,7 @@ mod order;
 mod pageable;
 mod pieces;
 mod product;
+mod ranks;
 mod reach;
 mod recorder;
 mod run;
@@ -57,6 +59,7 @@ pub(crate) use bytes::{Bytes, HostBytes};
 pub(crate) use compute::Computation;
 use default_streams::DefaultStreams;
 pub(crate) use default_streams::StreamName;
+pub(crate) use exchange::{Exchanged, Given};
 pub(crate) use gather::Gathered;
 pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
@@ -147,8 +150,7 @@ impl Engine {
         }
     }
 
-    /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule
-    /// likes.
+    /// Adds an operation to the queue of a stream, judged; the device runs as the schedule likes.
     pub(crate) fn enqueue(&mut self, lane: usize, mut work: Work, location: &'static Location<'static>) {
         if let Work::Gather(gathered) = &mut work {
             gathered.note_missing(&self.judge);

@@ -33,7 +33,7 @@ pub use sweep::{Swept, sweep};
 
 use crate::{FaultPlan, MockDevice, Profile, ProfileSet, Schedule, Trace, rng::mix};
 use options::{FIXED, Options};
-use replay_variable::like_a_test;
+pub(crate) use replay_variable::like_a_test;
 use run::Run;
 
 /// Runs `program` on fresh devices under the three fixed schedules and `schedules` random ones

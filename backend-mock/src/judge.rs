@@ -128,6 +128,17 @@ impl Judge {
         self.profile_clocks.set_blocking(lane, blocking);
     }
 
+    /// The host that makes the calls.
+    pub(crate) fn host(&self) -> usize {
+        self.lanes.current_host()
+    }
+
+    /// Says which host makes the calls that follow.
+    pub(crate) fn set_host(&mut self, host: usize) {
+        self.lanes.set_host(host);
+        self.profile_clocks.set_host(host);
+    }
+
     /// Sets how the next operation is ordered with operations of blocking streams.
     pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
         self.barrier = barrier;

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod backend;
+mod cluster;
 mod debug;
 mod device;
 mod engine;
@@ -19,6 +20,7 @@ mod schedule;
 mod statistics;
 mod time;
 mod trace;
+mod turns;
 
 #[doc = include_str!("../TUTORIAL.md")]
 pub mod tutorial {}
@@ -26,11 +28,12 @@ pub mod tutorial {}
 // The device and what it hands out.
 pub use allocation::BufferId;
 pub use device::{
-    Builder, MockAdopted, MockBuffer, MockDevice, MockEvent, MockExportable, MockHostBuffer, MockModule,
-    MockOpened, MockRegistration, MockStream,
+    Builder, MockAdopted, MockBuffer, MockCommunicator, MockDevice, MockEvent, MockExportable,
+    MockHostBuffer, MockModule, MockOpened, MockRegistration, MockStream,
 };
 
 // A user's code under many schedules, and with every call failed.
+pub use cluster::{Rank, cluster};
 pub use explore::{Exhausted, Explore, FailedCalls, Failure, ParseReplayError, Swept, Wrong, explore, sweep};
 
 // What drives it, and what it tells.

@@ -30,6 +30,11 @@ pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Whether panics of this thread are not printed.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.get()
+}
+
 /// The message of a panic. Its payload is dropped here; if that panics again, the new payload is
 /// forgotten.
 pub(crate) fn message(panic: Box<dyn Any + Send>) -> String {

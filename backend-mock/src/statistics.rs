@@ -46,6 +46,8 @@ pub struct Counts {
     pub products: Tally,
     /// Launches of kernels of the program's own.
     pub launches: Tally,
+    /// Exchanges with other ranks on device memory.
+    pub exchanges: Tally,
     /// Prefetches of managed memory.
     pub prefetches: Tally,
     /// Events recorded.
@@ -71,13 +73,14 @@ impl Counts {
             orders,
             products,
             launches,
+            exchanges,
             prefetches,
             records,
             waits,
         } = self;
         let moving =
             [copies, fills, uploads, downloads, maps, reductions, gathers, orders, products, launches];
-        let tallies = [allocs, frees, prefetches].into_iter().chain(moving);
+        let tallies = [allocs, frees, prefetches, exchanges].into_iter().chain(moving);
         tallies.map(|tally| tally.count).sum::<u64>() + records + waits
     }
 }

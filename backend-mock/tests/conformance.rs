@@ -30,7 +30,7 @@ mod eager {
         second = sibling(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }
@@ -42,7 +42,7 @@ mod lazy {
         second = sibling(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }
@@ -54,7 +54,7 @@ mod reverse_lazy {
         second = sibling(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }
@@ -66,7 +66,7 @@ mod random {
         second = sibling(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }
@@ -86,7 +86,7 @@ mod without_extras {
         plain(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }
@@ -105,7 +105,7 @@ mod another_process {
         second = other_process(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }

@@ -29,6 +29,7 @@ pub mod peer;
 pub mod pool;
 pub mod products;
 pub mod programs;
+pub mod ranks;
 pub mod recordings;
 pub mod reductions;
 pub mod registered;

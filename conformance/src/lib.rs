@@ -19,7 +19,7 @@ pub mod wrap;
 pub use harness::Harness;
 pub use registry::{
     Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, products,
-    recordings, reductions, registered, timing,
+    ranks, recordings, reductions, registered, timing,
 };
 #[doc(hidden)]
 pub use suite::again;

@@ -8,8 +8,8 @@ use std::fmt;
 use devarray::{
     Device,
     backend::{
-        Capability, Compute, ForeignMemory, Ipc, Launch, ManagedMemory, MapHost, PeerAccess, PoolControl,
-        RegisterHost, Timing,
+        Capability, Collects, Compute, ForeignMemory, Ipc, Launch, ManagedMemory, MapHost, PeerAccess,
+        PoolControl, RegisterHost, Timing,
     },
 };
 
@@ -288,6 +288,11 @@ __for_each_law_of! { kernels, [define_registry] {
     kernels KERNELS_NAMES [Launch] Some(Capability::Kernels)
 } }
 
+__for_each_law_of! { ranks, [define_registry] {
+    /// The laws of devices that may exchange elements with other ranks.
+    ranks RANKS_NAMES [Collects] Some(Capability::Collectives)
+} }
+
 /// Whether a law has this full name.
 pub(crate) fn is_name(name: &str) -> bool {
     let all = [
@@ -307,6 +312,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         PRODUCTS_NAMES,
         RECORDINGS_NAMES,
         KERNELS_NAMES,
+        RANKS_NAMES,
     ];
     all.iter().any(|names| names.contains(&name))
 }
@@ -331,8 +337,13 @@ mod tests {
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
         let laws = laws.chain(foreign()).chain(peer()).chain(ipc()).chain(pool());
         let laws = laws.chain(functions()).chain(reductions()).chain(gathers());
-        let laws: Vec<_> =
-            laws.chain(orders()).chain(products()).chain(recordings()).chain(kernels()).collect();
+        let laws: Vec<_> = laws
+            .chain(orders())
+            .chain(products())
+            .chain(recordings())
+            .chain(kernels())
+            .chain(ranks())
+            .collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

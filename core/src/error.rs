@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::{
     backend::{Capability, MemoryInfo},
+    collective::CollectiveError,
     function::FunctionError,
     gather::IndexError,
     hazards::Hazard,
@@ -100,6 +101,19 @@ pub enum Error {
         operation: &'static str,
         /// What is wrong.
         error: RecordingError,
+        /// The line of the call.
+        call: CallSite,
+    },
+    /// A call of several [ranks](crate::collective) that failed: calls that do not fit, or a rank that is
+    /// gone. Nothing was enqueued.
+    #[error("{backend}: {operation}: {error}{call}")]
+    Collective {
+        /// The backend of the rank.
+        backend: &'static str,
+        /// The call of this rank.
+        operation: &'static str,
+        /// What is wrong.
+        error: CollectiveError,
         /// The line of the call.
         call: CallSite,
     },
@@ -239,9 +253,9 @@ impl Error {
     }
 
     /// The line of the program's call that a [`Layout`](Self::Layout), [`Order`](Self::Order),
-    /// [`Product`](Self::Product), [`Recording`](Self::Recording) or [`Index`](Self::Index) error is about;
-    /// for `Index` it is the call that enqueued the operation, not the wait. Messages end with it. `None`
-    /// for other errors, and where the [line is not known](CallSite).
+    /// [`Product`](Self::Product), [`Recording`](Self::Recording), [`Collective`](Self::Collective) or
+    /// [`Index`](Self::Index) error is about; for `Index` it is the call that enqueued the operation, not the
+    /// wait. Messages end with it. `None` for other errors, and where the [line is not known](CallSite).
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -260,6 +274,7 @@ impl Error {
             | Self::Order(_, call)
             | Self::Product(_, call)
             | Self::Recording { call, .. }
+            | Self::Collective { call, .. }
             | Self::Index { call, .. } => call.location(),
             _ => None,
         }
@@ -272,6 +287,7 @@ impl Error {
         | Self::Order(_, call)
         | Self::Product(_, call)
         | Self::Recording { call, .. }
+        | Self::Collective { call, .. }
         | Self::Index { call, .. } = &mut self
         {
             *call = CallSite::UNKNOWN;
@@ -317,6 +333,15 @@ impl RecordingError {
     #[track_caller]
     pub(crate) fn of(self, operation: &'static str) -> Error {
         Error::Recording { operation, error: self, call: CallSite::here() }
+    }
+}
+
+impl CollectiveError {
+    /// The error of a call.
+    #[must_use]
+    #[track_caller]
+    pub fn of(self, backend: &'static str, operation: &'static str) -> Error {
+        Error::Collective { backend, operation, error: self, call: CallSite::here() }
     }
 }
 

@@ -3,6 +3,7 @@
 mod allocation;
 pub mod array;
 pub mod backend;
+pub mod collective;
 pub mod compare;
 mod context;
 pub mod copy;
@@ -41,6 +42,7 @@ mod stream;
 #[cfg(feature = "timeline")]
 pub mod timeline;
 mod timing;
+mod type_name;
 mod unified;
 
 // The public interface is:

@@ -17,6 +17,7 @@
 //! | [Order, search, and sums by index](_d_order) | the one order and the one value of sums by index, which calls wait, their cost |
 //! | [Matrix products](_e_products) | how matrices are multiplied, and the one value that a product has |
 //! | [Recorded work](_i_recorded_work) | how calls are recorded once and launched again and again |
+//! | [Several devices](_j_collectives) | how elements go between devices, and who is told of a mistake |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //! | [Coming from ndarray](_f_coming_from_ndarray) | the names here, and the differences |
 //! | [Coming from CUDA C++](_g_coming_from_cuda) | the names here, and the work that the library takes over |
@@ -77,6 +78,9 @@ pub mod _g_coming_from_cuda {}
 
 #[doc = include_str!("manual/recorded_work.md")]
 pub mod _i_recorded_work {}
+
+#[doc = include_str!("manual/collectives.md")]
+pub mod _j_collectives {}
 
 #[doc = include_str!("manual/array_api.md")]
 pub mod _h_array_api {}

@@ -1,5 +1,7 @@
 //! Options of a device.
 
+use std::time::Duration;
+
 use devarray::backend::{Capabilities, Capability, DeviceInfo};
 
 use super::{MockDevice, properties::properties, shared::Shared};
@@ -18,8 +20,11 @@ const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 /// Operations that are queued at a time unless told otherwise.
 const DEFAULT_MOST_QUEUED: usize = 4096;
 
+/// The time for which a rank may keep the turn unless told otherwise.
+const RANK_TIME_LIMIT: Duration = Duration::from_secs(30);
+
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 16] = [
+const EXTRAS: [Capability; 17] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -36,6 +41,7 @@ const EXTRAS: [Capability; 16] = [
     Capability::Orders,
     Capability::Products,
     Capability::Kernels,
+    Capability::Collectives,
 ];
 
 /// Options of a [`MockDevice`]; from [`MockDevice::builder`].
@@ -61,6 +67,7 @@ pub struct Builder {
     pub(crate) forgets_waits: bool,
     pub(crate) adopts_host_memory: bool,
     pub(crate) most_queued: usize,
+    pub(crate) rank_time_limit: Duration,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
     pub(crate) faults: FaultPlan,
@@ -84,6 +91,7 @@ impl Builder {
             forgets_waits: false,
             adopts_host_memory: false,
             most_queued: DEFAULT_MOST_QUEUED,
+            rank_time_limit: RANK_TIME_LIMIT,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
             faults: FaultPlan::new(),
@@ -179,6 +187,14 @@ impl Builder {
         self
     }
 
+    /// The time for which a rank of a [cluster](MockDevice::cluster) may keep the turn without a call that comes
+    /// here. 30 seconds unless told. Beyond that it is a [finding](crate::Code::RankBlocked), and all ranks
+    /// go on at once.
+    pub fn rank_time_limit(mut self, limit: Duration) -> Self {
+        self.rank_time_limit = limit;
+        self
+    }
+
     /// Operations that are queued at a time, over all streams. 4,096 unless told. A call that
     /// enqueues one more runs those enqueued first, whatever the schedule, so that a program that
     /// never waits does not take ever more of the host's memory. That is no choice: no
@@ -260,7 +276,7 @@ impl Builder {
         engine.set_most_queued(self.most_queued);
         let mut info = self.info;
         info.properties = properties(info.ordinal, self.memory_limit_bytes);
-        MockDevice::of(Shared::new(info, engine, self.adopts_host_memory))
+        MockDevice::of(Shared::new(info, engine, self.adopts_host_memory, self.rank_time_limit))
     }
 }
 

@@ -1,13 +1,16 @@
 //! What all handles of one device hold.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use devarray::backend::{DeviceInfo, StreamOwner};
 
-use crate::{backend::BACKEND, engine::Engine};
+use crate::{backend::BACKEND, engine::Engine, turns::Turn};
 
 /// What all handles of one device hold.
 pub(crate) struct Shared {
@@ -19,6 +22,10 @@ pub(crate) struct Shared {
     /// Which machine, of all of this program.
     machine: u64,
     adopts_host_memory: bool,
+    /// The time for which a rank may keep the turn.
+    rank_time_limit: Duration,
+    /// The rank that it belongs to, in a cluster: the number of its host, and its turn.
+    rank: Option<(usize, Arc<Turn>)>,
 }
 
 /// Machines made so far.
@@ -26,21 +33,61 @@ static MACHINES: AtomicU64 = AtomicU64::new(0);
 
 impl Shared {
     /// The first device of a new machine, in process 0.
-    pub(crate) fn new(info: DeviceInfo, engine: Engine, adopts_host_memory: bool) -> Self {
+    pub(crate) fn new(
+        info: DeviceInfo,
+        engine: Engine,
+        adopts_host_memory: bool,
+        rank_time_limit: Duration,
+    ) -> Self {
         let (engine, machine) = (Arc::new(Mutex::new(engine)), MACHINES.fetch_add(1, Relaxed));
-        Self { info, process: 0, engine, machine, adopts_host_memory }
+        Self { info, process: 0, engine, machine, adopts_host_memory, rank_time_limit, rank: None }
     }
 
     /// A device of the same machine, as a process sees it.
     pub(crate) fn beside(&self, info: DeviceInfo, process: u64) -> Self {
-        let Self { machine, adopts_host_memory, .. } = *self;
-        Self { info, process, engine: Arc::clone(&self.engine), machine, adopts_host_memory }
+        let Self { machine, adopts_host_memory, rank_time_limit, .. } = *self;
+        let (engine, rank) = (Arc::clone(&self.engine), self.rank.clone());
+        Self { info, process, engine, machine, adopts_host_memory, rank_time_limit, rank }
     }
 
-    /// Locks the engine. It stays usable after a panic, as every step leaves it consistent. Panics
+    /// This device, for a rank.
+    pub(crate) fn with_rank(self, rank: usize, turn: Arc<Turn>) -> Self {
+        Self { rank: Some((rank, turn)), ..self }
+    }
+
+    /// The number of the host whose calls come here.
+    pub(crate) fn host(&self) -> usize {
+        self.rank.as_ref().map_or(0, |(rank, _)| *rank)
+    }
+
+    /// The turn of its rank, in a cluster.
+    pub(crate) fn turn(&self) -> Option<&Arc<Turn>> {
+        self.rank.as_ref().map(|(_, turn)| turn)
+    }
+
+    pub(crate) fn rank_time_limit(&self) -> Duration {
+        self.rank_time_limit
+    }
+
+    /// The engine of the machine, for whoever passes turns.
+    pub(crate) fn machine(&self) -> &Arc<Mutex<Engine>> {
+        &self.engine
+    }
+
+    /// The number of its machine, among all of this program.
+    pub(crate) fn machine_number(&self) -> u64 {
+        self.machine
+    }
+
+    /// Locks the engine; in a cluster, at the rank's turn. It stays usable after a panic, as every step leaves it consistent. Panics
     /// in the host function of a kernel, which runs while the engine is locked.
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
-        devarray::kernel::Running::lock(&self.engine)
+        if let Some((_, turn)) = &self.rank {
+            turn.pass();
+        }
+        let mut engine = devarray::kernel::Running::lock(&self.engine);
+        engine.set_host(self.host());
+        engine
     }
 
     pub(crate) fn info(&self) -> &DeviceInfo {

@@ -135,7 +135,7 @@ impl MockStream {
     }
 }
 
-fn out_of_bounds(operation: &'static str) -> Error {
+pub(super) fn out_of_bounds(operation: &'static str) -> Error {
     Error::Driver { backend: BACKEND, operation, code: 1, name: "out of bounds".to_owned() }
 }
 

@@ -41,6 +41,7 @@ impl Engine {
             Work::Order(_) => self.run_order(lane),
             Work::Product(_) => self.run_product(lane),
             Work::Launch(_) => self.run_kernel(lane),
+            Work::Exchange(_) => self.run_exchange(lane),
             work => {
                 let len_bytes = work.len_bytes();
                 let chooser = &mut self.chooser;
@@ -80,6 +81,7 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         | Work::Order(_)
         | Work::Product(_)
         | Work::Launch(_)
+        | Work::Exchange(_)
         | Work::Prefetch { .. }
         | Work::Record(_)
         | Work::Wait(_) => {}

@@ -18,7 +18,7 @@ impl Footprint for Work {
             Self::Free { buffer, .. } => Kind::Free(*buffer),
             Self::Copy { plan, .. } => Kind::Copy(plan),
             Self::Download { .. } => Kind::Download,
-            Self::Compute(_) | Self::Order(_) | Self::Product(_) => Kind::Compute,
+            Self::Compute(_) | Self::Order(_) | Self::Product(_) | Self::Exchange(_) => Kind::Compute,
             Self::Gather(gathered) if gathered.is_scatter() => Kind::Scatter,
             Self::Gather(_) => Kind::Gather,
             Self::Launch(_) => Kind::Launch,
@@ -42,6 +42,7 @@ impl Footprint for Work {
             Self::Order(ordered) => ordered.touches(),
             Self::Product(multiplied) => multiplied.touches(),
             Self::Launch(kernel) => kernel.touches(),
+            Self::Exchange(exchanged) => exchanged.touches(),
             // No byte changes, but the memory must be there.
             Self::Prefetch { buffer, bytes } => {
                 smallvec![Touch::device(*buffer, range(bytes), Access::Read)]
@@ -70,6 +71,7 @@ impl Footprint for Work {
             Self::Compute(computation) => computation.is_in_place(before),
             Self::Order(ordered) => ordered.is_in_place(before),
             Self::Product(multiplied) => multiplied.is_in_place(before),
+            Self::Exchange(exchanged) => exchanged.is_in_place(),
             _ => false,
         }
     }

@@ -6,7 +6,8 @@ use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Computation, Gathered, HostRange, LaunchedKernel, Mark, Multiplied, Ordered, pieces::Pieces, reach::Reach,
+    Computation, Exchanged, Gathered, HostRange, LaunchedKernel, Mark, Multiplied, Ordered, pieces::Pieces,
+    reach::Reach,
 };
 use crate::{
     allocation::BufferId,
@@ -76,6 +77,8 @@ pub(crate) enum Work {
     Product(Box<Multiplied>),
     /// A kernel of the program's own.
     Launch(Box<LaunchedKernel>),
+    /// The part of one rank in an exchange.
+    Exchange(Box<Exchanged>),
     /// Managed memory to where it is wanted, which changes no byte.
     Prefetch { buffer: BufferId, bytes: Range<usize> },
     /// An event, and where to leave its time.
@@ -124,6 +127,7 @@ impl Work {
             Self::Order(ordered) => ordered.reaches(),
             Self::Product(multiplied) => multiplied.reaches(),
             Self::Launch(kernel) => kernel.reaches(),
+            Self::Exchange(exchanged) => exchanged.reaches(),
             Self::Prefetch { buffer, bytes } => smallvec![reach(buffer, bytes.clone(), Access::Read)],
         }
     }
@@ -163,6 +167,7 @@ impl Work {
             Self::Order(ordered) => ordered.len_bytes(),
             Self::Product(multiplied) => multiplied.len_bytes(),
             Self::Launch(kernel) => kernel.len_bytes(),
+            Self::Exchange(exchanged) => exchanged.len_bytes(),
         }
     }
 
@@ -189,6 +194,7 @@ impl Work {
             Self::Order(ordered) => ordered.name(),
             Self::Product(_) => "matmul",
             Self::Launch(kernel) => kernel.name(),
+            Self::Exchange(exchanged) => exchanged.name(),
             Self::Prefetch { .. } => "prefetch",
             Self::Record(_) => "record",
             Self::Wait(_) => "wait",
@@ -208,6 +214,7 @@ impl Work {
             Self::Order(ordered) => counts.orders += ordered.len_bytes(),
             Self::Product(multiplied) => counts.products += multiplied.len_bytes(),
             Self::Launch(kernel) => counts.launches += kernel.len_bytes(),
+            Self::Exchange(exchanged) => counts.exchanges += exchanged.len_bytes(),
             Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
             Self::Record(_) => counts.records += 1,
             Self::Wait(_) => counts.waits += 1,

@@ -1,4 +1,4 @@
-//! Operations that run whole: gathers, calls of order, products, and kernels of the program's own.
+//! Operations that run whole: gathers, calls of order, products, exchanges, and kernels of the program's own.
 
 use devarray::gather::IndexError;
 
@@ -36,6 +36,14 @@ impl Engine {
         let Some(op) = self.lanes.front_mut(lane) else { return true };
         let Work::Product(multiplied) = &op.work else { return true };
         multiplied.run(&mut self.memory);
+        true
+    }
+
+    /// Does the part of an exchange in front of a lane. True: nothing of it is left.
+    pub(super) fn run_exchange(&mut self, lane: usize) -> bool {
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
+        let Work::Exchange(exchanged) = &op.work else { return true };
+        exchanged.run(&mut self.memory);
         true
     }
 

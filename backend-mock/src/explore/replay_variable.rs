@@ -10,7 +10,7 @@ const REPLAY: &str = "DEVARRAY_REPLAY";
 
 /// Panics if the search finds a run that is wrong, or if the one run that is asked for is.
 #[track_caller]
-pub(super) fn like_a_test<R, F: Fn(MockDevice) -> R>(
+pub(crate) fn like_a_test<R, F: Fn(MockDevice) -> R>(
     exploration: &Explore,
     program: F,
     search: impl FnOnce(F) -> Result<(), Failure>,

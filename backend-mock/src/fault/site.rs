@@ -79,6 +79,10 @@ pub enum Site {
     LoadModule,
     /// `DeviceSymbols::symbol`.
     Symbol,
+    /// `Collects::join`.
+    Join,
+    /// `Collects::collect`.
+    Collect,
 }
 
 impl Site {
@@ -120,6 +124,8 @@ impl Site {
         (Self::WaitExported, "wait_exported"),
         (Self::LoadModule, "load_module"),
         (Self::Symbol, "symbol"),
+        (Self::Join, "join"),
+        (Self::Collect, "collect"),
     ];
 
     /// Every site.

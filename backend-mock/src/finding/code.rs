@@ -41,6 +41,16 @@ pub enum Code {
     HostPanicked,
     /// DA18: an index comes twice, and the program said that none does.
     RepeatedIndex,
+    /// DA30: ranks make calls that differ: in the operation, its elements, or the root.
+    RanksDisagree,
+    /// DA31: ranks wait for each other, and none can go on.
+    RanksStuck,
+    /// DA32: a send or a receive waits, and its other half does not come.
+    Unpaired,
+    /// DA33: a rank has ended or panicked, and others need it.
+    RankGone,
+    /// DA34: a rank waits outside the library, and so all others wait for it.
+    RankBlocked,
     /// DA21: right only under some [profiles](crate::Profile): CUDA allows the behaviour it needs,
     /// but does not promise it.
     ReliesOnProfile,
@@ -89,6 +99,11 @@ impl Code {
             Self::UndeclaredRead => 16,
             Self::HostPanicked => 17,
             Self::RepeatedIndex => 18,
+            Self::RanksDisagree => 30,
+            Self::RanksStuck => 31,
+            Self::Unpaired => 32,
+            Self::RankGone => 33,
+            Self::RankBlocked => 34,
             Self::ReliesOnProfile => 21,
             Self::SlowRead => 26,
             Self::NeedlessSync => 27,
@@ -130,6 +145,11 @@ impl Code {
             Self::UndeclaredRead => "undeclared_read",
             Self::HostPanicked => "host_panicked",
             Self::RepeatedIndex => "repeated_index",
+            Self::RanksDisagree => "ranks_disagree",
+            Self::RanksStuck => "ranks_stuck",
+            Self::Unpaired => "unpaired",
+            Self::RankGone => "rank_gone",
+            Self::RankBlocked => "rank_blocked",
             Self::ReliesOnProfile => "relies_on_profile",
             Self::SlowRead => "slow_read",
             Self::NeedlessSync => "needless_sync",

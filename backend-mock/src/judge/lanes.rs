@@ -53,12 +53,16 @@ pub(super) struct Wait {
     position: Position,
 }
 
-/// The clocks of all lanes and of the host.
-#[derive(Debug, Clone, Default)]
+/// The clocks of all lanes and of the hosts: of each rank one, as one clock would let the wait of a rank hide that
+/// another's is missing.
+#[derive(Debug, Clone)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    host: Clock,
-    /// How often the host learned something.
+    /// The knowledge of each host.
+    hosts: Vec<Clock>,
+    /// The host that makes the calls.
+    host: usize,
+    /// The number of times that a host learned something, or another one began to make the calls.
     host_version: u64,
     /// What is before all that blocking lanes are given from now on.
     barrier: Clock,
@@ -75,6 +79,13 @@ struct Lane {
     blocking: bool,
 }
 
+impl Default for Lanes {
+    fn default() -> Self {
+        let (lanes, hosts) = (Vec::new(), vec![Clock::default()]);
+        Self { lanes, hosts, host: 0, host_version: 0, barrier: Clock::default() }
+    }
+}
+
 impl Lanes {
     /// The next operation of a lane: after the one before it, and after all that the host has
     /// waited for.
@@ -82,7 +93,7 @@ impl Lanes {
         self.reach(index);
         let lane = &mut self.lanes[index];
         if lane.host_version != self.host_version {
-            lane.clock.join(&self.host);
+            lane.clock.join(&self.hosts[self.host]);
             lane.host_version = self.host_version;
         }
         if lane.blocking {
@@ -121,7 +132,23 @@ impl Lanes {
 
     /// What the host knows.
     pub(super) fn host(&self) -> &Clock {
-        &self.host
+        &self.hosts[self.host]
+    }
+
+    /// The host that makes the calls.
+    pub(super) fn current_host(&self) -> usize {
+        self.host
+    }
+
+    /// Says which host makes the calls that follow.
+    pub(super) fn set_host(&mut self, host: usize) {
+        if self.host != host {
+            if self.hosts.len() <= host {
+                self.hosts.resize_with(host + 1, Clock::default);
+            }
+            self.host = host;
+            self.host_version += 1;
+        }
     }
 
     pub(super) fn record(
@@ -154,24 +181,25 @@ impl Lanes {
     }
 
     pub(super) fn host_learns(&mut self, clock: &Clock) {
-        self.host.join(clock);
+        self.hosts[self.host].join(clock);
         self.host_version += 1;
     }
 
     pub(super) fn host_waited_for_lane(&mut self, lane: usize) {
         if let Some(lane) = self.lanes.get(lane) {
-            self.host.join(&lane.clock);
+            self.hosts[self.host].join(&lane.clock);
             self.host_version += 1;
         }
     }
 
     pub(super) fn host_waited_for_all(&mut self) {
-        self.lanes.iter().for_each(|lane| self.host.join(&lane.clock));
+        let Self { lanes, hosts, host, .. } = self;
+        lanes.iter().for_each(|lane| hosts[*host].join(&lane.clock));
         self.host_version += 1;
     }
 
     pub(super) fn host_knows_all(&self, lane: usize) -> bool {
-        self.lanes.get(lane).is_none_or(|all| all.clock.of(lane) <= self.host.of(lane))
+        self.lanes.get(lane).is_none_or(|all| all.clock.of(lane) <= self.host().of(lane))
     }
 
     /// The wait of `lane` that came nearest to covering an operation it does not know.

@@ -84,6 +84,10 @@ impl ProfileClocks {
         self.0.iter_mut().for_each(|clocks| clocks.lanes.set_blocking(lane, blocking));
     }
 
+    pub(super) fn set_host(&mut self, host: usize) {
+        self.0.iter_mut().for_each(|clocks| clocks.lanes.set_host(host));
+    }
+
     pub(super) fn issue(&mut self, lane: usize, barrier: Barrier) {
         for ClocksOfProfile { profile, lanes, .. } in &mut self.0 {
             lanes.issue(lane);

@@ -3,6 +3,7 @@
 
 mod allocated_at;
 mod bounded;
+mod cluster;
 mod declared;
 mod default_streams;
 mod explore;

@@ -215,6 +215,20 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (ranks, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            ranks {
+                V01 reduced "elements of all ranks are combined in the order of ranks, to the bit";
+                V02 moved "each element comes to the right place of the right rank";
+                V03 strided "views of any layout are exchanged, and nothing beside them is written";
+                V04 ordered "exchanges and work on other streams wait for each other; a strict stream refuses";
+                V05 refused "calls that differ are told to all ranks and change nothing";
+                V06 gone "a rank that is gone is told of, and nobody waits for it";
+                V07 groups "groups of a split exchange among themselves";
+            }
+        }
+    };
     (kernels, [$($callback:tt)+] $($before:tt)*) => {
         $($callback)+! {
             $($before)*

@@ -27,6 +27,7 @@ use devarray::{
 use crate::bug::Bug;
 
 mod captured;
+mod collect;
 mod compute;
 mod extras;
 mod gather;

@@ -22,13 +22,13 @@ use bug::{Bug, KILLERS};
 use devarray::{
     Result,
     backend::{
-        Compute, ForeignMemory, Ipc, Launch, ManagedMemory, MapHost, PeerAccess, PoolControl, RegisterHost,
-        Timing,
+        Collects, Compute, ForeignMemory, Ipc, Launch, ManagedMemory, MapHost, PeerAccess, PoolControl,
+        RegisterHost, Timing,
     },
 };
 use devarray_conformance::{
     Harness, Instrumented, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders,
-    peer, pool, products, recordings, reductions, registered, timing,
+    peer, pool, products, ranks, recordings, reductions, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -44,6 +44,10 @@ const NOTICE_NO_BUG_BELOW: &[&str] = &[
     "host::refused",
     // Plants its own failure, and looks at what core does with it.
     "errors::failing_drop_is_told",
+    // Calls are compared before any backend is asked.
+    "ranks::refused",
+    "ranks::gone",
+    "ranks::groups",
 ];
 
 /// Generated cases a check, enough for every bug here.
@@ -66,13 +70,14 @@ where
         + ForeignMemory
         + PoolControl
         + PeerAccess
+        + Collects
         + Ipc
         + Compute
         + Launch,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
     let extras = extras.into_iter().chain([functions(), reductions(), gathers(), orders(), products()]);
-    let extras = extras.chain([recordings(), kernels()]);
+    let extras = extras.chain([recordings(), kernels(), ranks()]);
     all().into_iter().chain(extras.flatten()).collect()
 }
 
@@ -90,16 +95,16 @@ fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     (law != SLOWEST || killer == SLOWEST) && (!law.starts_with("registered::") || bug.is_of_an_extra())
 }
 
-/// Devices with a bug. For laws of peers and of other processes the second is another device of the
+/// Devices with a bug. For laws of peers, of ranks and of other processes the second is another device of the
 /// first's machine, or the first as another process has it; the others are to find two that share
 /// nothing.
 fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDevice>> {
     let schedule = schedule.clone();
     let second: fn(&MockDevice) -> MockDevice = match group {
-        "peer" => MockDevice::sibling,
+        "peer" | "ranks" => MockDevice::sibling,
         _ => MockDevice::other_process,
     };
-    if !["peer", "ipc"].contains(&group) {
+    if !["peer", "ranks", "ipc"].contains(&group) {
         return Harness::new(move || simulator(schedule.clone()).map(|device| Broken::new(device, bug)))
             .with_cases(CASES);
     }

@@ -32,7 +32,7 @@ mod mock {
         second = sibling(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }
@@ -53,7 +53,7 @@ mod host {
         second = device(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }

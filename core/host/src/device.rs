@@ -1,6 +1,7 @@
 //! The device.
 #![allow(unsafe_code)] // vouches for the contract of a device
 
+mod collect;
 mod compute;
 mod foreign;
 mod host_kinds;
@@ -18,6 +19,7 @@ use devarray::{
     backend::{Capability, Device, DeviceInfo, MemoryInfo},
 };
 
+pub use collect::HostCommunicator;
 pub use ipc::{HostExportable, HostOpened};
 
 use crate::{
@@ -144,6 +146,7 @@ fn info(capacity_bytes: usize, threads: usize) -> DeviceInfo {
         Capability::Orders,
         Capability::Products,
         Capability::Kernels,
+        Capability::Collectives,
     ]
     .into();
     if memory::ARE_THERE {

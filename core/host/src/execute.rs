@@ -6,6 +6,7 @@
 
 mod gathers;
 mod orders;
+mod ranks;
 
 use std::{ops::Range, sync::OnceLock};
 
@@ -22,6 +23,7 @@ use devarray_function::{
 };
 pub(crate) use gathers::gather;
 pub(crate) use orders::order;
+pub(crate) use ranks::combine;
 use smallvec::SmallVec;
 
 use crate::{memory::DeviceMemory, threads::Threads};

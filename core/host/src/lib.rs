@@ -15,7 +15,7 @@ mod stream;
 mod threads;
 
 pub use builder::Builder;
-pub use device::{HostDevice, HostExportable, HostOpened};
+pub use device::{HostCommunicator, HostDevice, HostExportable, HostOpened};
 pub use memory::{DeviceMemory, HostMemory};
 pub use order::HostEvent;
 pub use stream::HostStream;

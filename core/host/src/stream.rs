@@ -3,6 +3,8 @@
 
 mod captures;
 
+pub(crate) use moves::copy_bytes;
+
 use std::{num::NonZeroUsize, sync::Arc};
 
 use devarray::{
@@ -48,14 +50,14 @@ impl HostStream {
 
     /// Runs an operation at its turn.
     #[inline]
-    pub(crate) fn run(&self, operation: impl FnOnce(&Shared)) {
+    pub(crate) fn run<R>(&self, operation: impl FnOnce(&Shared) -> R) -> R {
         let mut own = None;
         let turn = match &self.place {
             Place::Turn(turn) => turn,
             Place::Next | Place::Taken(_) => own.insert(self.lane.turn()),
         };
         turn.arrive();
-        operation(&self.lane.device);
+        operation(&self.lane.device)
     }
 
     /// Runs an operation at its turn, or takes it down as a step.
@@ -165,7 +167,7 @@ unsafe impl Stream for HostStream {
         let to = op.dst().at(op.dst_range_bytes().start);
         // SAFETY: the operation proves that the range lies inside the buffer and that the host memory
         // may be read, and this is its turn.
-        self.run(|device| unsafe { moves::copy_bytes(&device.threads, op.src(), to, op.len_bytes()) });
+        self.run(|device| unsafe { copy_bytes(&device.threads, op.src(), to, op.len_bytes()) });
         Ok(())
     }
 
@@ -174,7 +176,7 @@ unsafe impl Stream for HostStream {
         let from = op.src().at(op.src_range_bytes().start);
         // SAFETY: the operation proves that the range lies inside the buffer and that the host memory
         // may be written, and this is its turn.
-        self.run(|device| unsafe { moves::copy_bytes(&device.threads, from, op.dst(), op.len_bytes()) });
+        self.run(|device| unsafe { copy_bytes(&device.threads, from, op.dst(), op.len_bytes()) });
         Ok(())
     }
 

@@ -15,7 +15,7 @@ mod one_thread {
         second = device(1),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }
@@ -26,7 +26,7 @@ mod three_threads {
         device(3),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, recordings, kernels
+            orders, products, recordings, kernels, ranks
         ]
     );
 }

@@ -43,11 +43,13 @@ pub enum Capability {
     Products,
     /// Kernels of the program's own are launched.
     Kernels,
+    /// Elements are exchanged with other ranks.
+    Collectives,
 }
 
 impl Capability {
     /// Every capability, in order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::EventTiming,
         Self::RegisteredMemory,
         Self::MappedMemory,
@@ -64,6 +66,7 @@ impl Capability {
         Self::Orders,
         Self::Products,
         Self::Kernels,
+        Self::Collectives,
     ];
 
     /// Its name in words, as messages and tables show it.
@@ -86,6 +89,7 @@ impl Capability {
             Self::Orders => "order and sums by index",
             Self::Products => "matrix products",
             Self::Kernels => "kernels of the program's own",
+            Self::Collectives => "exchanges with other ranks",
         }
     }
 }

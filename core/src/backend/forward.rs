@@ -61,6 +61,7 @@ impl Forwarded {
 /// |---|---|---|
 /// | [`Maps`](crate::backend::Maps), [`Reduces`](crate::backend::Reduces), [`Gathers`](crate::backend::Gathers), [`Orders`](crate::backend::Orders), [`Products`](crate::backend::Products), [`Launch`](crate::backend::Launch) | to the wrapped device | unsupported |
 /// | [`Fuses`](crate::backend::Fuses) | to the wrapped device | one pass after another |
+/// | [`Collects`](crate::backend::Collects) | | unsupported |
 /// | [`Fetches`](crate::backend::Fetches), [`ChecksForeign`](crate::backend::ChecksForeign), [`RunsAtOnce`](crate::backend::RunsAtOnce), [`Captures`](crate::backend::Captures), of streams | | no quicker way, no checks, no turns, no captures |
 ///
 /// ```ignore
@@ -140,6 +141,36 @@ macro_rules! capabilities {
                 _: *mut u8,
                 _: usize,
             ) -> ::std::option::Option<$crate::backend::BufferOf<Self>> {
+                ::std::option::Option::None
+            }
+        }
+    };
+
+    (@without Collects [$($generics:tt)*] $type:ty) => {
+        // SAFETY: nothing is ever enqueued.
+        unsafe impl<$($generics)*> $crate::backend::Collects for $type {
+            type Communicator = ::std::convert::Infallible;
+
+            fn join(&self, _: &$crate::backend::Joining<'_>) -> $crate::Result<Self::Communicator> {
+                let backend = $crate::backend::Device::info(self).backend;
+                let capability = $crate::backend::Capability::Collectives;
+                ::std::result::Result::Err($crate::Error::Unsupported { backend, operation: "join", capability })
+            }
+
+            fn collect(
+                &self,
+                _: &Self::Stream,
+                communicator: &Self::Communicator,
+                _: &$crate::backend::CollectOp<'_, Self::Buffer>,
+            ) -> $crate::Result<()> {
+                match *communicator {}
+            }
+
+            fn abort(&self, communicator: &Self::Communicator) {
+                match *communicator {}
+            }
+
+            fn turns(&self) -> ::std::option::Option<::std::sync::Arc<dyn $crate::backend::RankTurns>> {
                 ::std::option::Option::None
             }
         }

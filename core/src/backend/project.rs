@@ -2,8 +2,8 @@
 #![allow(unsafe_code)] // declares an unsafe trait, and sees operations as others of the same layout
 
 use super::{
-    CopyOp, DeclaredAccess, DownloadOp, FetchOp, FillOp, FusedOp, GatherOp, LaunchOp, MapOp, OrderOp,
-    ProductOp, ReduceOp, UploadOp,
+    CollectOp, CopyOp, DeclaredAccess, DownloadOp, FetchOp, FillOp, FusedOp, GatherOp, LaunchOp, MapOp,
+    OrderOp, ProductOp, ReduceOp, UploadOp,
 };
 
 /// An operation that may be seen as one on buffers of another type.
@@ -80,6 +80,7 @@ projects!(
     OrderOp,
     ProductOp,
     LaunchOp,
+    CollectOp,
     FetchOp,
     DeclaredAccess
 );

@@ -1,6 +1,8 @@
 //! Peculiarities of the CPU as a device.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+mod collectives;
+mod collectives_told;
 mod gates;
 mod gathers;
 mod in_place;

@@ -1,0 +1,317 @@
+//! Exchanges of elements between devices. Each device is one rank.
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+
+use std::{
+    any::Any,
+    fmt::{self, Debug},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::Device;
+use crate::{
+    Result,
+    collective::{CollectiveError, Combining, Exchange, RankCall, SharedPlace},
+};
+
+/// Exchanges with other devices: the capability [`Collectives`](super::Capability::Collectives).
+///
+/// # For callers
+///
+/// [`Communicator`](crate::collective::Communicator) has the calls of programs.
+///
+/// # For backend authors
+///
+/// Core has compared the calls of all ranks before it hands one over: each participant of an operation
+/// is given it with the same [number](CollectOp::number), exchange, type and count, unless that rank
+/// fails before. Core holds no lock meanwhile. [`collect`](Self::collect) may block until the other
+/// participants make the call, but no longer than [the limit](Joining::time_limit); ranks that are
+/// threads of one process meet in a [`Rendezvous`](super::Rendezvous).
+///
+/// # Safety
+///
+/// Like [`Device`]. An exchange is an operation of the stream that it was given to, as any other (S1 to
+/// S8): it writes the result, and reads the source, of its own rank in the order of that stream. Memory
+/// of another rank is touched only by an exchange that both take part in, after what that rank enqueued
+/// before it and before what that rank enqueues later.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` cannot exchange elements with other ranks",
+    label = "not a `Collects`",
+    note = "a backend that can implements `backend::Collects`; code that needs it takes `D: Collects`"
+)]
+pub unsafe trait Collects: Device {
+    /// The part of one rank in a communicator.
+    type Communicator: Debug + Send + Sync + 'static;
+
+    /// Joins. All ranks have called it or are about to.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unsupported`](crate::Error::Unsupported): the device cannot.
+    /// - Any device error. The rank has not joined.
+    fn join(&self, joining: &Joining<'_>) -> Result<Self::Communicator>;
+
+    /// Enqueues an exchange. Does not wait for its end.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was enqueued, and no other rank touches the memory of this one.
+    fn collect(
+        &self,
+        stream: &Self::Stream,
+        communicator: &Self::Communicator,
+        op: &CollectOp<'_, Self::Buffer>,
+    ) -> Result<()>;
+
+    /// Gives a communicator up: calls of it that wait for other ranks fail, and so do later ones. Does
+    /// not block. Doing it again changes nothing.
+    fn abort(&self, communicator: &Self::Communicator);
+
+    /// The way to pass the turn on, where the backend decides which rank's thread runs; none if threads run freely.
+    fn turns(&self) -> Option<Arc<dyn RankTurns>>;
+}
+
+/// Passes a turn between the threads of ranks, for a backend that decides which of them runs.
+///
+/// It belongs to one rank. While a thread of a rank waits for others, it gives its turn away.
+pub trait RankTurns: Debug + Send + Sync {
+    /// Lets others run until something changed that this rank may wait for, or for no reason. False if
+    /// all ranks wait, so that nothing will ever change.
+    fn pause(&self, call: &RankCall) -> bool;
+
+    /// Something changed that others may wait for.
+    fn changed(&self);
+
+    /// Calls that do not fit were found, once for each mistake.
+    fn found(&self, error: &CollectiveError);
+}
+
+/// The way of one rank into a communicator.
+#[derive(Debug)]
+pub struct Joining<'j> {
+    pub(crate) place: &'j SharedPlace,
+    pub(crate) rank: usize,
+    pub(crate) ranks: usize,
+    pub(crate) time_limit: Duration,
+}
+
+impl Joining<'_> {
+    /// The number of this rank, below [`ranks`](Self::ranks).
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// The time for which a call may wait for other ranks.
+    #[must_use]
+    pub fn time_limit(&self) -> Duration {
+        self.time_limit
+    }
+
+    /// An object that all ranks of the communicator share in this process, made by the first that asks. None if
+    /// another asked for another type.
+    pub fn shared<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
+        self.place.get(make)
+    }
+}
+
+/// The part of one rank in an exchange.
+#[repr(C)]
+pub struct CollectOp<'a, B> {
+    pub(crate) number: u64,
+    pub(crate) call: &'a RankCall,
+    pub(crate) exchange: Exchange,
+    pub(crate) participants: &'a [usize],
+    pub(crate) rank: usize,
+    pub(crate) count: usize,
+    pub(crate) item_bytes: usize,
+    pub(crate) combining: Option<&'a Combining>,
+    pub(crate) source: Option<&'a B>,
+    pub(crate) source_offset_bytes: usize,
+    pub(crate) result: Option<&'a B>,
+    pub(crate) result_offset_bytes: usize,
+}
+
+impl<'a, B> CollectOp<'a, B> {
+    /// Returns this part of the exchange on other buffers, each with the place of its first byte.
+    ///
+    /// # Safety
+    ///
+    /// The buffers are as [`source`](Self::source) and [`result`](Self::result) say.
+    #[must_use]
+    pub unsafe fn on_unchecked<'b, C>(
+        &'b self,
+        source: Option<(&'b C, usize)>,
+        result: Option<(&'b C, usize)>,
+    ) -> CollectOp<'b, C> {
+        let Self { number, call, exchange, participants, rank, count, item_bytes, combining, .. } = *self;
+        let (source, source_offset_bytes) = source.unzip();
+        let (result, result_offset_bytes) = result.unzip();
+        let source_offset_bytes = source_offset_bytes.unwrap_or(0);
+        let result_offset_bytes = result_offset_bytes.unwrap_or(0);
+        CollectOp {
+            number,
+            call,
+            exchange,
+            participants,
+            rank,
+            count,
+            item_bytes,
+            combining,
+            source,
+            source_offset_bytes,
+            result,
+            result_offset_bytes,
+        }
+    }
+
+    /// Returns this with parts of fewer elements.
+    ///
+    /// # Safety
+    ///
+    /// All participants change their part so, and parts are not empty.
+    #[must_use]
+    pub unsafe fn with_count_unchecked(self, count: usize) -> Self {
+        Self { count, ..self }
+    }
+
+    /// Returns this with its participants in another order.
+    ///
+    /// # Safety
+    ///
+    /// All participants change their part so.
+    #[must_use]
+    pub unsafe fn with_participants_unchecked(self, participants: &'a [usize]) -> Self {
+        Self { participants, ..self }
+    }
+
+    /// The number of the exchange in its communicator: the same for all participants, and no other
+    /// exchange has it.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The program's call, as errors name it.
+    #[must_use]
+    pub fn call(&self) -> &'a RankCall {
+        self.call
+    }
+
+    /// The ways of the elements.
+    #[must_use]
+    pub fn exchange(&self) -> Exchange {
+        self.exchange
+    }
+
+    /// The ranks that take part, in rising order.
+    #[must_use]
+    pub fn participants(&self) -> &'a [usize] {
+        self.participants
+    }
+
+    /// This rank.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Elements of one part, never 0. Sources and results have [one part or one a
+    /// rank](Exchange::pieces).
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes of one part.
+    #[must_use]
+    pub fn part_bytes(&self) -> usize {
+        self.count * self.item_bytes
+    }
+
+    /// Bytes of an element.
+    #[must_use]
+    pub fn item_bytes(&self) -> usize {
+        self.item_bytes
+    }
+
+    /// The combination of elements; none if they are only moved.
+    #[must_use]
+    pub fn combining(&self) -> Option<&'a Combining> {
+        self.combining
+    }
+
+    /// The buffer that is read, and where in it the parts begin, in bytes. They lie one behind the
+    /// other. None if the rank only receives.
+    #[must_use]
+    pub fn source(&self) -> Option<(&'a B, usize)> {
+        Some((self.source?, self.source_offset_bytes))
+    }
+
+    /// Likewise the buffer that is written; none if the rank only sends. It is the source
+    /// itself, or shares no byte with it.
+    #[must_use]
+    pub fn result(&self) -> Option<(&'a B, usize)> {
+        Some((self.result?, self.result_offset_bytes))
+    }
+
+    /// Bytes that are written.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        let parts = self.exchange.result_parts(self.participants.len());
+        if self.result.is_some() { parts * self.part_bytes() } else { 0 }
+    }
+
+    /// Bytes that are read.
+    #[must_use]
+    pub fn source_bytes(&self) -> usize {
+        let parts = self.exchange.source_parts(self.participants.len());
+        if self.source.is_some() { parts * self.part_bytes() } else { 0 }
+    }
+}
+
+impl<B> Debug for CollectOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, call, exchange, rank, .. } = self;
+        write!(f, "CollectOp({number}: {exchange:?}, rank {rank}, {call:?})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_backend_is_given_is_shown_in_one_line() {
+        let call = RankCall::new("all_reduce", 7);
+        let op = CollectOp::<u8> {
+            number: 9,
+            call: &call,
+            exchange: Exchange::AllReduce,
+            participants: &[0, 1],
+            rank: 1,
+            count: 8,
+            item_bytes: 4,
+            combining: None,
+            source: None,
+            source_offset_bytes: 0,
+            result: None,
+            result_offset_bytes: 0,
+        };
+        let text = format!("{op:?}");
+        assert_eq!(text, "CollectOp(9: AllReduce, rank 1, RankCall(all_reduce of 0, call 7))");
+        let place = SharedPlace::default();
+        let joining = Joining { place: &place, rank: 1, ranks: 2, time_limit: Duration::from_secs(1) };
+        let text = format!("{joining:?}");
+        assert_eq!(text, "Joining { place: SharedPlace(free), rank: 1, ranks: 2, time_limit: 1s }");
+        assert_eq!(joining.shared(|| 5_u8).as_deref(), Some(&5));
+        assert_eq!(joining.shared(|| 6_u8).as_deref(), Some(&5), "made once");
+        assert!(joining.shared(|| 6_u16).is_none(), "of one type");
+    }
+}

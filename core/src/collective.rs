@@ -1,0 +1,73 @@
+//! Collectives: exchanges of elements between ranks, which have a device each.
+//!
+//! A *rank* is a thread of the program with a [context](crate::Context) of its own. All ranks of a
+//! [`Communicator`] make the same calls in the same order. Each call takes the rank's stream, and is an
+//! operation in its order like any other.
+//!
+//! | call | result of rank `k` of `r` |
+//! |---|---|
+//! | [`all_reduce`](Communicator::all_reduce) | all sources combined |
+//! | [`reduce`](Communicator::reduce) | the same, for the root alone |
+//! | [`reduce_scatter`](Communicator::reduce_scatter) | index `k` of all sources combined |
+//! | [`broadcast`](Communicator::broadcast) | the root's elements |
+//! | [`all_gather`](Communicator::all_gather) | all sources, along a new first axis of `r` |
+//! | [`all_to_all`](Communicator::all_to_all) | index `k` of each source |
+//! | [`send`](Communicator::send), [`receive`](Communicator::receive) | the source of one rank, for one other |
+//! | [`barrier`](Communicator::barrier) | none: the hosts wait for each other |
+//!
+//! # Values
+//!
+//! Elements are combined in the order of ranks, from rank 0: a sum of floats has one value, to the bit,
+//! whatever the threads did. Today all backends with collectives keep this order. A backend of a library
+//! that adds in another order would have a [capability](crate::backend::Capability) of its own for it,
+//! and a call that asks for it.
+//!
+//! # Blocking
+//!
+//! Ranks compare their calls before anything is enqueued: the operation, the combination, the type of
+//! the elements, their number, and the root. So **each call blocks the host until all ranks it needs
+//! have made it**, up to the time limit of the [id](CommunicatorId::with_time_limit). No call waits
+//! for what is on a stream, unless the device runs operations when they are enqueued.
+//!
+//! # Errors
+//!
+//! If the calls of ranks do not fit, each rank of the communicator gets one and the same
+//! [`Error::Collective`](crate::Error::Collective), which says what each rank was doing, and where:
+//!
+//! ```text
+//! all_reduce: the calls of the ranks differ: rank 0 calls all_reduce(sum) of 8 f32 (call 3, at
+//! src/main.rs:10:5); rank 1 calls all_reduce(sum) of 4 f32 (call 3, at src/main.rs:10:5)
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`Disagree`](CollectiveError::Disagree) | operations, types, counts or roots differ |
+//! | [`Stuck`](CollectiveError::Stuck) | ranks wait for each other, as two that both send first |
+//! | [`Gone`](CollectiveError::Gone) | a rank dropped its communicator, or its thread panicked |
+//! | [`TimeLimit`](CollectiveError::TimeLimit) | a rank did not come in time |
+//! | [`Aborted`](CollectiveError::Aborted) | a rank [aborted](Communicator::abort), or a call failed on another rank after all had come |
+//!
+//! Nothing was enqueued, and all later calls of the communicator fail likewise. Mistakes that one rank
+//! can find alone, such as a shape, are told to that rank alone, and its next call is compared as if the
+//! refused one had not been made.
+
+mod board;
+mod call;
+mod collect;
+mod communicator;
+mod error;
+mod exchange;
+mod id;
+mod moved;
+mod place;
+mod reduced;
+mod rendezvous;
+mod waits;
+
+pub use call::{RankCall, RankState, RankStates};
+pub use communicator::{Aborter, Communicator};
+pub use error::CollectiveError;
+pub use exchange::{Combination, Combining, Exchange, Piece};
+pub use id::CommunicatorId;
+pub(crate) use place::SharedPlace;
+pub use rendezvous::{Met, Participant, Rendezvous};

@@ -1,0 +1,143 @@
+//! The calls of ranks, as they are compared, and as errors name them.
+
+use std::{fmt, sync::Arc};
+
+use super::Combination;
+use crate::{CallSite, type_name::without_paths};
+
+/// A call of one rank.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RankCall {
+    /// The method.
+    pub operation: &'static str,
+    /// The combination of elements, if there is one.
+    pub combination: Option<Combination>,
+    /// The type of the elements; empty if there are none.
+    pub element_type: &'static str,
+    /// Elements of one part.
+    pub count: usize,
+    /// The root, or the rank that the call sends to or receives from.
+    pub peer: Option<usize>,
+    /// Its number among the calls that the rank made on the communicator, from 0.
+    pub number: u64,
+    /// The line of the call.
+    pub site: CallSite,
+}
+
+impl RankCall {
+    /// A call without elements.
+    #[track_caller]
+    pub(crate) fn new(operation: &'static str, number: u64) -> Self {
+        let (combination, peer, site) = (None, None, CallSite::here());
+        Self { operation, combination, element_type: "", count: 0, peer, number, site }
+    }
+
+    pub(super) fn is_send(&self) -> bool {
+        self.operation == "send"
+    }
+
+    pub(super) fn is_receive(&self) -> bool {
+        self.operation == "receive"
+    }
+
+    /// Whether it is a call of two ranks.
+    pub(super) fn is_of_two(&self) -> bool {
+        self.is_send() || self.is_receive()
+    }
+
+    /// Whether two ranks that make these calls mean the same.
+    pub(super) fn agrees_with(&self, other: &Self) -> bool {
+        let same = self.is_of_two() || (self.operation, self.peer) == (other.operation, other.peer);
+        same && self.combination == other.combination
+            && (self.element_type, self.count) == (other.element_type, other.count)
+    }
+}
+
+/// Prints `all_reduce(sum) of 8 f32 (call 3, at src/main.rs:10:5)`.
+impl fmt::Display for RankCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.operation)?;
+        if let Some(combination) = self.combination {
+            write!(f, "({combination})")?;
+        }
+        if !self.element_type.is_empty() {
+            write!(f, " of {} {}", self.count, without_paths(self.element_type))?;
+        }
+        match (self.peer, self.operation) {
+            (Some(peer), "send") => write!(f, " to rank {peer}")?,
+            (Some(peer), "receive") => write!(f, " from rank {peer}")?,
+            (Some(root), _) => write!(f, " with root {root}")?,
+            (None, _) => {}
+        }
+        write!(f, " (call {}{})", self.number, self.site)
+    }
+}
+
+impl fmt::Debug for RankCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RankCall({} of {}, call {})", self.operation, self.count, self.number)
+    }
+}
+
+/// The state of a rank when a call of another failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RankState {
+    /// It was in a call.
+    Calls(RankCall),
+    /// It was in no call, after this one.
+    Away(RankCall),
+    /// It had not joined.
+    Missing,
+    /// Its communicator was dropped.
+    Dropped,
+    /// Its thread panicked.
+    Panicked,
+}
+
+impl fmt::Display for RankState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Calls(call) => write!(f, "calls {call}"),
+            Self::Away(call) => write!(f, "makes no call since {call}"),
+            Self::Missing => f.write_str("has not joined"),
+            Self::Dropped => f.write_str("has dropped its communicator"),
+            Self::Panicked => f.write_str("has panicked"),
+        }
+    }
+}
+
+/// The state of each rank, in the order of ranks. Cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RankStates(Arc<[RankState]>);
+
+impl RankStates {
+    /// The states, in the order of ranks.
+    pub fn iter(&self) -> impl Iterator<Item = &RankState> {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<RankState> for RankStates {
+    fn from_iter<I: IntoIterator<Item = RankState>>(states: I) -> Self {
+        Self(states.into_iter().collect())
+    }
+}
+
+/// Prints `rank 0 calls …; rank 1 has panicked`.
+impl fmt::Display for RankStates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (rank, state) in self.0.iter().enumerate() {
+            let separator = if rank == 0 { "" } else { "; " };
+            write!(f, "{separator}rank {rank} {state}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for RankStates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RankStates({} ranks)", self.0.len())
+    }
+}

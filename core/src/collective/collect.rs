@@ -1,0 +1,197 @@
+//! The one way of an exchange: checked, packed, ordered, agreed on, enqueued.
+
+use smallvec::SmallVec;
+
+use super::{CollectiveError, Combination, Communicator, Exchange};
+use crate::{
+    Error, Result,
+    allocation::AllocationAccess,
+    array::ErasedArray,
+    backend::{CollectOp, Collects},
+    function::ElementType,
+    operations::Elements,
+    stream::{StreamCore, StreamHandle},
+};
+
+/// The elements that a rank exchanges.
+pub(super) struct Exchanged<'e, D: Collects> {
+    pub(super) operation: &'static str,
+    pub(super) exchange: Exchange,
+    /// The root, or the rank that it sends to or receives from.
+    pub(super) peer: Option<usize>,
+    pub(super) combination: Option<(Combination, ElementType)>,
+    pub(super) element_type: &'static str,
+    /// Elements of one part.
+    pub(super) count: usize,
+    /// None if the rank only receives.
+    pub(super) source: Option<Elements<'e, D>>,
+    /// None if the rank only sends.
+    pub(super) result: Option<Elements<'e, D>>,
+    /// Whether the source is the result.
+    pub(super) in_place: bool,
+}
+
+impl<D: Collects> Communicator<D> {
+    /// Exchanges elements. Blocks until all participants make the call; does not wait for streams.
+    #[track_caller]
+    pub(super) fn collect(&mut self, on: &StreamHandle<D>, what: &Exchanged<'_, D>) -> Result<()> {
+        let Exchanged { operation, exchange, peer, count, .. } = *what;
+        let (stream, context) = (&*on.0, self.context.clone());
+        let (device, backend) = (context.device(), context.0.backend());
+        stream.check_core(operation, &self.context.0)?;
+        for elements in what.source.iter().chain(&what.result) {
+            stream.check_unrecorded(operation, [elements.allocation])?;
+        }
+        if let (Some(source), Some(result), false) = (&what.source, &what.result, what.in_place) {
+            stream.check_disjoint(source, source.layout, result, false)?;
+        }
+        if let Some(peer) = peer {
+            self.check_peer(operation, peer, matches!(exchange, Exchange::Transfer { .. }))?;
+        }
+        let combining = match what.combination {
+            Some((combination, of)) if !combination.takes(of) => {
+                return Err(CollectiveError::NoMean(of).of(backend, operation));
+            }
+            Some((combination, of)) => Some(combination.of(of, self.ranks)?),
+            None => None,
+        };
+        // Whatever may fail comes before the ranks agree: afterwards, all count on this one.
+        let packed = Packed::new(on, what)?;
+        let (source, result) = (packed.source(what), packed.result(what));
+        let touches: SmallVec<[AllocationAccess<'_, D>; 2]> = source
+            .iter()
+            .filter(|_| !what.in_place)
+            .map(|source| source.touch(false))
+            .chain(result.iter().map(|result| result.touch(true)))
+            .collect();
+        drop(stream.order(operation, &touches)?);
+        let mut call = self.next_call(operation);
+        (call.combination, call.peer) = (what.combination.map(|(combination, _)| combination), peer);
+        (call.element_type, call.count) = (what.element_type, count);
+        let number = self.agree(&call, None)?.number;
+        if count == 0 {
+            return Ok(());
+        }
+        let of_two = match exchange {
+            Exchange::Transfer { from, to } => [from.min(to), from.max(to)],
+            _ => [0; 2],
+        };
+        let all: SmallVec<[usize; 8]> = match exchange {
+            Exchange::Transfer { .. } => of_two.into_iter().collect(),
+            _ => (0..self.ranks).collect(),
+        };
+        let place = |of: &Elements<'_, D>| of.layout.offset() * of.item_bytes;
+        let op = CollectOp {
+            number,
+            call: &call,
+            exchange,
+            participants: &all,
+            rank: self.rank,
+            count,
+            item_bytes: source.iter().chain(&result).map(|of| of.item_bytes).next().unwrap_or(1),
+            combining: combining.as_ref(),
+            source: source.as_ref().map(|of| of.allocation.buffer()),
+            source_offset_bytes: source.as_ref().map_or(0, place),
+            result: result.as_ref().map(|of| of.allocation.buffer()),
+            result_offset_bytes: result.as_ref().map_or(0, place),
+        };
+        // No lock is held: the backend may wait for ranks whose threads need locks of their own. It is
+        // noted when it is on the stream, as an event recorded before then does not cover it. Nothing that
+        // conflicts comes between, because the elements are borrowed, or memory of this call.
+        let enqueued = {
+            let _noted = Noted { stream, touches: &touches };
+            device.collect(&stream.raw, &self.raw, &op)
+        };
+        if let Err(error) = enqueued {
+            return Err(self.give_up(&call, error));
+        }
+        packed.unpack(on, what)
+    }
+
+    /// Refuses a rank that does not exist, or that would send to itself.
+    #[track_caller]
+    fn check_peer(&self, operation: &'static str, peer: usize, is_transfer: bool) -> Result<()> {
+        let (rank, ranks) = (self.rank, self.ranks);
+        let error = match peer {
+            _ if peer >= ranks => CollectiveError::NoRank { rank: peer, ranks },
+            _ if is_transfer && peer == rank => CollectiveError::Itself(rank),
+            _ => return Ok(()),
+        };
+        Err(error.of(self.context.0.backend(), operation))
+    }
+}
+
+/// Notes the accesses when it is dropped.
+struct Noted<'n, 'a, D: Collects> {
+    stream: &'n StreamCore<D>,
+    touches: &'n [AllocationAccess<'a, D>],
+}
+
+impl<D: Collects> Drop for Noted<'_, '_, D> {
+    fn drop(&mut self) {
+        self.stream.submission().note(self.touches);
+    }
+}
+
+/// Contiguous memory in place of elements that are not.
+struct Packed<D: Collects> {
+    source: Option<ErasedArray<D>>,
+    result: Option<ErasedArray<D>>,
+}
+
+impl<D: Collects> Packed<D> {
+    #[track_caller]
+    fn new(on: &StreamHandle<D>, what: &Exchanged<'_, D>) -> Result<Self> {
+        let room = |of: &Option<Elements<'_, D>>| {
+            let scattered = of.as_ref().filter(|of| !of.layout.is_c_contiguous());
+            scattered.map(|of| ErasedArray::uninit(on, of.layout.shape(), of.item_bytes)).transpose()
+        };
+        let result = if what.in_place { None } else { room(&what.result)? };
+        let packed = Self { source: room(&what.source)?, result };
+        if let (Some(room), Some(source)) = (&packed.source, &what.source) {
+            on.0.copy(&room.elements(), source)?;
+        }
+        Ok(packed)
+    }
+
+    fn source<'s>(&'s self, what: &'s Exchanged<'_, D>) -> Option<Elements<'s, D>> {
+        elements(&self.source, &what.source)
+    }
+
+    fn result<'s>(&'s self, what: &'s Exchanged<'_, D>) -> Option<Elements<'s, D>> {
+        // In place, they are one.
+        let room = if what.in_place { &self.source } else { &self.result };
+        elements(room, &what.result)
+    }
+
+    /// Brings the result where it belongs.
+    #[track_caller]
+    fn unpack(&self, on: &StreamHandle<D>, what: &Exchanged<'_, D>) -> Result<()> {
+        let room = if what.in_place { &self.source } else { &self.result };
+        match (room, &what.result) {
+            (Some(room), Some(result)) => on.0.copy(result, &room.elements()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn elements<'s, D: Collects>(
+    room: &'s Option<ErasedArray<D>>,
+    own: &'s Option<Elements<'_, D>>,
+) -> Option<Elements<'s, D>> {
+    let own = own.as_ref()?;
+    Some(room.as_ref().map_or(Elements { ..*own }, ErasedArray::elements))
+}
+
+/// The error of an array that has not one part for each rank.
+#[track_caller]
+pub(super) fn check_parts(shape: &[usize], ranks: usize) -> Result<&[usize]> {
+    match shape.split_first() {
+        Some((&first, rest)) if first == ranks => Ok(rest),
+        Some((_, rest)) => {
+            let expected = [ranks].iter().chain(rest).copied().collect();
+            Err(crate::LayoutError::ShapeMismatch { expected, found: shape.into() }.into())
+        }
+        None => Err(Error::from(crate::LayoutError::RankMismatch { expected: 1, found: 0 })),
+    }
+}

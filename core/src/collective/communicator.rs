@@ -1,0 +1,249 @@
+//! One rank's part in a communicator.
+
+use std::{fmt, sync::Arc, thread};
+
+use super::{
+    CollectiveError, CommunicatorId, RankCall,
+    board::{Agreement, Joiner},
+    waits::Waits,
+};
+use crate::{
+    Context, Error, Result,
+    backend::{Capability, Collects, Joining, RankTurns},
+    debug_text::DeviceName,
+};
+
+/// One rank's part in a communicator of several.
+///
+/// A call takes it by `&mut`, so two threads cannot call at once, and the calls of a rank have one
+/// order. It may move to another thread.
+///
+/// Dropping it tells the other ranks: calls of theirs that need this rank fail at once. Where it is
+/// forgotten instead ([`std::mem::forget`]), they fail when the [time
+/// limit](CommunicatorId::with_time_limit) has passed.
+pub struct Communicator<D: Collects> {
+    pub(super) context: Context<D>,
+    pub(super) raw: Arc<D::Communicator>,
+    pub(super) id: CommunicatorId,
+    pub(super) rank: usize,
+    pub(super) ranks: usize,
+    /// Calls so far.
+    pub(super) calls: u64,
+    pub(super) turns: Option<Arc<dyn RankTurns>>,
+}
+
+impl<D: Collects> Communicator<D> {
+    /// Joins the communicator of an id. Blocks until all ranks have joined.
+    ///
+    /// Each rank has a thread and a context of its own, of one backend.
+    ///
+    /// ```
+    /// use std::thread;
+    /// use devarray::{Array, Context, Result, collective::{Combination, Communicator, CommunicatorId}};
+    /// use devarray_host::HostDevice;
+    ///
+    /// fn total(rank: usize, id: &CommunicatorId) -> Result<Vec<f32>> {
+    ///     let context = Context::new(HostDevice::builder().threads(1).build())?;
+    ///     let stream = context.stream()?;
+    ///     let mut ranks = Communicator::join(&context, id, rank, 2)?;
+    ///     let own = Array::from_slice(&stream, &[2], &[1.0, rank as f32])?;
+    ///     ranks.all_reduce(&stream, Combination::Sum, &own)?.to_vec(&stream)
+    /// }
+    ///
+    /// let id = CommunicatorId::new();
+    /// thread::scope(|scope| {
+    ///     let other = scope.spawn(|| total(1, &id));
+    ///     assert_eq!(total(0, &id)?, [2.0, 1.0]);
+    ///     assert_eq!(other.join().unwrap()?, [2.0, 1.0]);
+    ///     Ok::<(), devarray::Error>(())
+    /// })?;
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`]: the device has no [`Collectives`](crate::backend::Capability::Collectives).
+    /// - [`Error::Collective`]: `rank` is not below `ranks`; it has joined already; another rank joins
+    ///   another number of ranks, is of this context, or of another backend; or not all came in time.
+    ///   The other ranks are told, too, unless the communicator was complete.
+    /// - Any device error.
+    #[track_caller]
+    pub fn join(context: &Context<D>, id: &CommunicatorId, rank: usize, ranks: usize) -> Result<Self> {
+        const OPERATION: &str = "join";
+        let device = context.device();
+        let backend = device.info().backend;
+        let capability = Capability::Collectives;
+        if !device.info().capabilities.extras.has(capability) {
+            return Err(Error::Unsupported { backend, operation: OPERATION, capability });
+        }
+        if rank >= ranks {
+            return Err(CollectiveError::NoRank { rank, ranks }.of(backend, OPERATION));
+        }
+        let turns = device.turns();
+        let mut call = RankCall::new(OPERATION, 0);
+        call.count = ranks;
+        let joiner = Joiner { backend, context: Arc::as_ptr(&context.0).addr() };
+        let waits = Waits::new(&call, turns.as_deref(), Some(id.time_limit()));
+        let board = &id.0.board;
+        if let Err(error) = board.join((rank, ranks), joiner, &call, &waits) {
+            return Err(error.of(backend, OPERATION));
+        }
+        let joining = Joining { place: &id.0.place, rank, ranks, time_limit: id.time_limit() };
+        let raw = match device.join(&joining) {
+            Ok(raw) => Arc::new(raw),
+            Err(error) => {
+                board.leave(rank, false, &waits);
+                return Err(error);
+            }
+        };
+        let (context, id) = (context.clone(), id.clone());
+        Ok(Self { context, raw, id, rank, ranks, calls: 1, turns })
+    }
+
+    /// This rank, from 0.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// The context of this rank.
+    #[must_use]
+    pub fn context(&self) -> &Context<D> {
+        &self.context
+    }
+
+    /// Blocks until all ranks make this call. It is about host threads: it neither waits for streams
+    /// nor enqueues anything.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Collective`]: [the ranks do not agree](super#errors).
+    #[track_caller]
+    pub fn barrier(&mut self) -> Result<()> {
+        let call = self.next_call("barrier");
+        self.agree(&call, None).map(drop)
+    }
+
+    /// Joins a new communicator with the ranks that give the same color, in the order of their ranks
+    /// here; none for a rank without a color. Blocks until all ranks make this call. This communicator
+    /// stays.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Collective`]: [the ranks do not agree](super#errors).
+    /// - The errors of [`join`](Self::join).
+    #[track_caller]
+    pub fn split(&mut self, color: Option<usize>) -> Result<Option<Self>> {
+        let call = self.next_call("split");
+        match self.agree(&call, color)?.group {
+            Some((id, rank, ranks)) => Ok(Some(Self::join(&self.context, &id, rank, ranks)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Ends the communicator for all ranks: their calls that wait fail, and so do later ones. Does not
+    /// block.
+    pub fn abort(self) {
+        self.aborter().abort();
+    }
+
+    /// A handle with which another thread may abort the communicator, while this one is in a call.
+    #[must_use]
+    pub fn aborter(&self) -> Aborter<D> {
+        let (raw, id, turns) = (Arc::clone(&self.raw), self.id.clone(), self.turns.clone());
+        Aborter { context: self.context.clone(), raw, id, turns }
+    }
+
+    /// The call that is made now.
+    #[track_caller]
+    pub(super) fn next_call(&mut self, operation: &'static str) -> RankCall {
+        let number = self.calls;
+        self.calls += 1;
+        RankCall::new(operation, number)
+    }
+
+    /// Waits until the other ranks make calls that fit.
+    #[track_caller]
+    pub(super) fn agree(&self, call: &RankCall, color: Option<usize>) -> Result<Agreement> {
+        let waits = Waits::new(call, self.turns.as_deref(), Some(self.id.time_limit()));
+        match self.id.0.board.agree(self.rank, call, color, &waits) {
+            Ok(agreement) => Ok(agreement),
+            Err(error) => {
+                self.context.device().abort(&self.raw);
+                Err(error.of(self.context.0.backend(), call.operation))
+            }
+        }
+    }
+
+    /// Ends the communicator, as a call failed after all ranks had come. The error of the call, or the
+    /// first of all ranks.
+    #[track_caller]
+    pub(super) fn give_up(&self, call: &RankCall, error: Error) -> Error {
+        self.context.device().abort(&self.raw);
+        let waits = Waits::new(call, self.turns.as_deref(), None);
+        let first = self.id.0.board.break_off(CollectiveError::Aborted, &waits);
+        match &error {
+            Error::Collective { error: CollectiveError::Aborted, backend, operation, .. } => {
+                first.of(backend, operation)
+            }
+            _ => error,
+        }
+    }
+}
+
+impl<D: Collects> Drop for Communicator<D> {
+    fn drop(&mut self) {
+        let call = RankCall::new("drop", self.calls);
+        let waits = Waits::new(&call, self.turns.as_deref(), None);
+        self.id.0.board.leave(self.rank, thread::panicking(), &waits);
+    }
+}
+
+impl<D: Collects> fmt::Debug for Communicator<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rank, ranks, calls, .. } = self;
+        write!(
+            f,
+            "Communicator(rank {rank} of {ranks} on {}, {calls} calls)",
+            DeviceName(self.context.device())
+        )
+    }
+}
+
+/// Aborts a communicator from any thread; from [`Communicator::aborter`].
+pub struct Aborter<D: Collects> {
+    context: Context<D>,
+    raw: Arc<D::Communicator>,
+    id: CommunicatorId,
+    turns: Option<Arc<dyn RankTurns>>,
+}
+
+impl<D: Collects> Aborter<D> {
+    /// Ends the communicator for all ranks: their calls that wait fail, and so do later ones. Exchanges
+    /// that all ranks have come to are carried out. Does not block.
+    pub fn abort(&self) {
+        let call = RankCall::new("abort", 0);
+        let waits = Waits::new(&call, self.turns.as_deref(), None);
+        self.id.0.board.break_off(CollectiveError::Aborted, &waits);
+        self.context.device().abort(&self.raw);
+    }
+}
+
+impl<D: Collects> Clone for Aborter<D> {
+    fn clone(&self) -> Self {
+        let (raw, id, turns) = (Arc::clone(&self.raw), self.id.clone(), self.turns.clone());
+        Self { context: self.context.clone(), raw, id, turns }
+    }
+}
+
+impl<D: Collects> fmt::Debug for Aborter<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Aborter(on {})", DeviceName(self.context.device()))
+    }
+}

@@ -8,25 +8,14 @@
 //!
 //! # Where it is looked for
 //!
-//! In the order of NVIDIA's `cuda.pathfinder`, newest version that the driver runs first:
-//!
-//! 1. a library that any code of the process has loaded;
-//! 2. `nvidia/cu13/lib`, `nvidia/cublas/lib` (`bin` on Windows) in the directories of Python packages:
-//!    `PYTHONPATH`, then the environments `VIRTUAL_ENV` and `CONDA_PREFIX`, the interpreters in `PATH`,
-//!    and the user's own packages;
-//! 3. `lib` in `CONDA_PREFIX` (`Library/bin` on Windows);
-//! 4. the system's loader: `LD_LIBRARY_PATH`, its cache, `PATH` on Windows;
-//! 5. `lib64` and `lib` (`bin` on Windows) in `CUDA_HOME`, then in `CUDA_PATH`.
-//!
-//! An opened library stays open until the process ends.
+//! In the places of [`library`](crate::library); among Python packages in `nvidia/cu13/lib` and
+//! `nvidia/cublas/lib` (`bin` on Windows).
 
 mod open;
-mod places;
 mod table;
 
+pub use open::NAMED;
 pub(crate) use open::open;
-pub use open::open_first;
-pub use places::{Place, Surroundings, places};
 pub use table::{Algorithm, Found, Opaque, Status, Table};
 
 /// The name errors carry.

@@ -11,7 +11,12 @@ use std::{
 
 use devarray::collective::CommunicatorId;
 
-use crate::{Explore, MockDevice, explore::like_a_test, panics, turns::{Turn, Turns}};
+use crate::{
+    Explore, MockDevice,
+    explore::like_a_test,
+    panics,
+    turns::{Turn, Turns},
+};
 
 /// Random schedules of [`cluster`].
 const SCHEDULES: u64 = 20;

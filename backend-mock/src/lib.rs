@@ -28,8 +28,8 @@ pub mod tutorial {}
 // The device and what it hands out.
 pub use allocation::BufferId;
 pub use device::{
-    Builder, MockAdopted, MockBuffer, MockCommunicator, MockDevice, MockEvent, MockExportable, MockHostBuffer, MockModule,
-    MockOpened, MockRegistration, MockStream,
+    Builder, MockAdopted, MockBuffer, MockCommunicator, MockDevice, MockEvent, MockExportable,
+    MockHostBuffer, MockModule, MockOpened, MockRegistration, MockStream,
 };
 
 // A user's code under many schedules, and with every call failed.

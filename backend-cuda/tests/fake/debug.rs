@@ -12,7 +12,7 @@ use devarray::{
 };
 use devarray_cuda::{
     CudaDevice,
-    cublaslt::{self, Place},
+    cublaslt,
     driver::{Failure, Fault, Function},
     strided::{self, Addresses, LaunchCache, Part, Step, StridedLaunch, kernel::Entry},
 };

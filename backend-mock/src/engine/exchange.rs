@@ -226,7 +226,8 @@ impl Engine {
         }
         for (place, Given { host, lane, location, .. }) in group.given.iter().enumerate() {
             self.set_host(*host);
-            for (mark, snapshot) in marks.iter().enumerate().filter(|(of, _)| *of != place).map(|(_, of)| of) {
+            for (mark, snapshot) in marks.iter().enumerate().filter(|(of, _)| *of != place).map(|(_, of)| of)
+            {
                 self.wait(*lane, (*mark, snapshot), location);
             }
             let work = Work::Exchange(Box::new(Exchanged { place, group: Arc::clone(&group) }));

@@ -6,7 +6,8 @@ use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Computation, Exchanged, Gathered, HostRange, LaunchedKernel, Mark, Multiplied, Ordered, pieces::Pieces, reach::Reach,
+    Computation, Exchanged, Gathered, HostRange, LaunchedKernel, Mark, Multiplied, Ordered, pieces::Pieces,
+    reach::Reach,
 };
 use crate::{
     allocation::BufferId,

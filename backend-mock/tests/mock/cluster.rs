@@ -128,7 +128,11 @@ fn fifteen_mistakes_of_a_training_step_are_found() {
         (OtherOperation, Code::RanksDisagree, ["all_reduce(mean) of 4 f32", "all_gather of 4 f32"]),
         (OtherCount, Code::RanksDisagree, ["all_reduce(mean) of 4 f32", "all_reduce(mean) of 3 f32"]),
         (OtherType, Code::RanksDisagree, ["all_reduce(mean) of 4 f32", "all_reduce(mean) of 4 f64"]),
-        (OtherRoot, Code::RanksDisagree, ["broadcast of 4 f32 with root 0", "broadcast of 4 f32 with root 1"]),
+        (
+            OtherRoot,
+            Code::RanksDisagree,
+            ["broadcast of 4 f32 with root 0", "broadcast of 4 f32 with root 1"],
+        ),
         (OtherCombination, Code::RanksDisagree, ["all_reduce(mean) of 4 f32", "all_reduce(sum) of 4 f32"]),
         (SkippedCall, Code::RanksStuck, ["all_reduce(mean) of 4 f32", "all_reduce(sum) of 4 f32"]),
         (OtherOrder, Code::RanksStuck, ["all_reduce(mean) of 4 f32", "all_reduce(sum) of 4 f32"]),

@@ -137,11 +137,26 @@ impl fmt::Display for Place {
     }
 }
 
+/// A library of NVIDIA's, and its directories. `{}` stands for a major version.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Named {
+    /// The file's name on Windows.
+    pub windows: &'static str,
+    /// The file's name elsewhere.
+    pub others: &'static str,
+    /// Directories among Python packages, on Windows.
+    pub windows_packages: &'static [&'static str],
+    /// Directories among Python packages, elsewhere.
+    pub packages: &'static [&'static str],
+}
+
 /// The places, in order. `majors`: the major versions that will do, the best first.
 #[must_use]
-pub fn places(majors: &[u32], surroundings: &Surroundings) -> Vec<Place> {
+pub fn places(library: &Named, majors: &[u32], surroundings: &Surroundings) -> Vec<Place> {
     let name = |major: u32| {
-        if cfg!(windows) { format!("cublasLt64_{major}.dll") } else { format!("libcublasLt.so.{major}") }
+        let name = if cfg!(windows) { library.windows } else { library.others };
+        name.replace("{}", &major.to_string())
     };
     let files = |root: &Path, windows: &[&str], others: &[&str]| -> Vec<Place> {
         let directories = if cfg!(windows) { windows } else { others };
@@ -153,8 +168,7 @@ pub fn places(majors: &[u32], surroundings: &Surroundings) -> Vec<Place> {
     };
     let mut places: Vec<Place> = majors.iter().map(|&major| Place::Loaded(name(major))).collect();
     for packages in &surroundings.packages() {
-        let windows = ["nvidia/cu{}/bin/x86_64", "nvidia/cublas/bin"];
-        places.extend(files(packages, &windows, &["nvidia/cu{}/lib", "nvidia/cublas/lib"]));
+        places.extend(files(packages, library.windows_packages, library.packages));
     }
     if let Some(prefix) = &surroundings.conda_prefix {
         places.extend(files(prefix, &["Library/bin", "Library/bin/x64"], &["lib"]));

@@ -1,4 +1,4 @@
-//! Ranks of a program, each a thread of which exactly one runs.
+//! Ranks of a program: threads that run one at a time.
 
 use std::{
     any::Any,
@@ -98,8 +98,8 @@ pub fn cluster<R: Send>(ranks: usize, program: impl Fn(Rank) -> R + Sync) {
 }
 
 impl MockDevice {
-    /// Runs a program of several ranks once: each on a thread and a [sibling](Self::sibling) of its own,
-    /// of which exactly one runs, as the schedule of this device decides. The outcomes, in the order of
+    /// Runs a program of several ranks once: each on a thread and a [sibling](Self::sibling) of its own.
+    /// Exactly one thread runs at a time, as the schedule of this device decides. The outcomes, in the order of
     /// ranks. Blocks until all have ended.
     ///
     /// A thread that a rank starts passes the turn on for that rank; it is repeated by a trace only if
@@ -141,7 +141,7 @@ fn run_rank<R>(
     program: impl FnOnce() -> R,
 ) -> Option<R> {
     turn.begin();
-    // What the program shares with other ranks, it shares as with threads that may panic.
+    // The program shares with other ranks as with threads that may panic.
     let outcome = catch_unwind(AssertUnwindSafe(program));
     let panicked = outcome.is_err();
     let outcome = outcome.map_err(|panic| {

@@ -41,6 +41,7 @@ mod order;
 mod pageable;
 mod pieces;
 mod product;
+mod ranks;
 mod reach;
 mod recorder;
 mod run;
@@ -149,8 +150,7 @@ impl Engine {
         }
     }
 
-    /// Adds an operation to the queue of a stream, judged, and lets the device run as the schedule
-    /// likes.
+    /// Adds an operation to the queue of a stream, judged; the device runs as the schedule likes.
     pub(crate) fn enqueue(&mut self, lane: usize, mut work: Work, location: &'static Location<'static>) {
         if let Work::Gather(gathered) = &mut work {
             gathered.note_missing(&self.judge);

@@ -62,7 +62,7 @@ pub(crate) enum Choice {
     Source,
     /// Whether a call fails that a plan lets fail now and then: 0 is no.
     Fault,
-    /// Which rank goes on: at an entry of the engine 0 is the rank that comes, else the next in turn.
+    /// The rank that goes on: at an entry of the engine 0 is the rank that comes, else the next in turn.
     Rank,
     /// What an operation does that loses the device: 0 nothing before, 1 some of its work.
     Doom,

@@ -1,9 +1,10 @@
 //! The turn that the ranks of a machine pass on: exactly one of their threads runs.
 //!
 //! A rank asks at each entry of the engine whether it goes on, and gives the turn away when it waits for
-//! others. Who has it next is a choice of the engine's chooser, so a trace repeats it.
+//! others. The next rank is a choice of the engine's chooser, so a trace repeats it.
 
 use std::{
+    fmt,
     panic::Location,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -25,7 +26,7 @@ pub(crate) struct Turns {
     state: Mutex<State>,
     passed: Condvar,
     engine: Arc<Mutex<Engine>>,
-    /// How long a rank may keep the turn without coming to the engine.
+    /// The time for which a rank may keep the turn without coming to the engine.
     limit: Duration,
 }
 
@@ -33,26 +34,25 @@ pub(crate) struct Turns {
 struct State {
     current: usize,
     ranks: Vec<RankAt>,
-    /// How often something changed that ranks wait for.
+    /// The number of changes that ranks may wait for.
     changes: u64,
-    /// How often the rank with the turn came by.
+    /// The number of times that the rank with the turn came by.
     passes: u64,
     /// A rank kept the turn too long: all go on as they like.
     is_free: bool,
 }
 
-/// What a rank is doing.
+/// The state of a rank.
 #[derive(Debug, Clone)]
 enum RankAt {
     Runs,
-    /// It waits in a call, since so many changes.
+    /// It waits in a call, since this number of changes.
     Waits(RankCall, u64),
     Ended,
     Panicked,
 }
 
 /// One rank, as its thread passes the turn on.
-#[derive(Debug)]
 pub(crate) struct Turn {
     of: Arc<Turns>,
     rank: usize,
@@ -174,6 +174,12 @@ impl Turn {
         }
         drop(state);
         self.of.passed.notify_all();
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Turn(rank {})", self.rank)
     }
 }
 

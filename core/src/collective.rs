@@ -1,4 +1,4 @@
-//! Collectives: exchanges of elements between ranks, each of which has a device of its own.
+//! Collectives: exchanges of elements between ranks, which have a device each.
 //!
 //! A *rank* is a thread of the program with a [context](crate::Context) of its own. All ranks of a
 //! [`Communicator`] make the same calls in the same order. Each call takes the rank's stream, and is an
@@ -19,14 +19,14 @@
 //!
 //! Elements are combined in the order of ranks, from rank 0: a sum of floats has one value, to the bit,
 //! whatever the threads did. Today all backends with collectives keep this order. A backend of a library
-//! that adds in another order would have a [capability](crate::backend::Capability) of its own for that,
+//! that adds in another order would have a [capability](crate::backend::Capability) of its own for it,
 //! and a call that asks for it.
 //!
 //! # Blocking
 //!
 //! Ranks compare their calls before anything is enqueued: the operation, the combination, the type of
 //! the elements, their number, and the root. So **each call blocks the host until all ranks it needs
-//! have made it**, and its time limit is that of the [id](CommunicatorId::with_time_limit). No call waits
+//! have made it**, up to the time limit of the [id](CommunicatorId::with_time_limit). No call waits
 //! for what is on a stream, unless the device runs operations when they are enqueued.
 //!
 //! # Errors
@@ -59,6 +59,7 @@ mod error;
 mod exchange;
 mod id;
 mod moved;
+mod place;
 mod reduced;
 mod rendezvous;
 mod waits;
@@ -66,7 +67,7 @@ mod waits;
 pub use call::{RankCall, RankState, RankStates};
 pub use communicator::{Aborter, Communicator};
 pub use error::CollectiveError;
-pub use exchange::{Combination, Exchange, Piece};
+pub use exchange::{Combination, Combining, Exchange, Piece};
 pub use id::CommunicatorId;
-pub(crate) use id::SharedPlace;
+pub(crate) use place::SharedPlace;
 pub use rendezvous::{Met, Participant, Rendezvous};

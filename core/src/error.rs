@@ -335,6 +335,15 @@ impl RecordingError {
     }
 }
 
+impl CollectiveError {
+    /// The error of a call.
+    #[must_use]
+    #[track_caller]
+    pub fn of(self, backend: &'static str, operation: &'static str) -> Error {
+        Error::Collective { backend, operation, error: self, call: CallSite::here() }
+    }
+}
+
 fn display_room(free: Option<usize>, total: Option<usize>, limited: bool) -> String {
     match (free, total) {
         (Some(free), Some(total)) if limited => format!(", {free} left of a limit of {total}"),

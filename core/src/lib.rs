@@ -42,6 +42,7 @@ mod stream;
 #[cfg(feature = "timeline")]
 pub mod timeline;
 mod timing;
+mod type_name;
 mod unified;
 
 // The public interface is:

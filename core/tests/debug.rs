@@ -14,10 +14,11 @@ use devarray::{
     ManagedArray, MappedArray, Order, PinnedArray, Result, Statistics, StreamHandle,
     array::{AsArrayView, Field, FieldItems},
     backend::{
-        Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FetchOp, FetchSource,
-        Fetching, FillOp, ForeignStream, FreeOp, HostFlags, IpcMemory, IpcToken, Location, PciAddress,
-        Quiesced, Stream, Timing, UploadOp,
+        Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, Exchange, FetchOp,
+        FetchSource, Fetching, FillOp, ForeignStream, FreeOp, HostFlags, IpcMemory, IpcToken, Location,
+        Participant, PciAddress, Quiesced, Rendezvous, Stream, Timing, UploadOp,
     },
+    collective::{Combination, Communicator, CommunicatorId, RankState},
     copy::Plan,
     field,
     ipc::{ParseRemoteError, RemoteArray},
@@ -100,6 +101,39 @@ fn handles_say_their_number_and_device() -> Result<()> {
     Ok(())
 }
 
+fn collectives(shown: &mut Shown) -> Result<()> {
+    let (context, _stream) = open()?;
+    let id = CommunicatorId::new();
+    shown.add("CommunicatorId", &id);
+    let mut ranks = Communicator::join(&context, &id, 0, 1)?;
+    assert_eq!(format!("{ranks:?}"), "Communicator(rank 0 of 1 on mock:0, 1 calls)");
+    shown.add("Communicator", &ranks);
+    shown.add("Aborter", &ranks.aborter());
+    let again = Communicator::join(&context, &id, 0, 1).err();
+    let Some(Error::Collective { error, .. }) = again else { panic!("an id is for one communicator") };
+    shown.add("CollectiveError", &error);
+    let alone = CommunicatorId::with_time_limit(Duration::ZERO);
+    let alone = Communicator::join(&context, &alone, 1, 2).err();
+    let Some(Error::Collective { error, .. }) = alone else { panic!("the other rank does not join") };
+    shown.add("CollectiveError", &error);
+    let states = error.states().expect("it says what each rank did");
+    shown.add("RankStates", states);
+    for state in states.iter() {
+        shown.add("RankState", state);
+        let RankState::Calls(call) = state else { continue };
+        shown.add("RankCall", call);
+        let meetings = Rendezvous::default();
+        shown.add("Rendezvous", &meetings);
+        let who = Participant { number: 3, place: 0, count: 1, call, turns: None };
+        shown.add("Participant", &who);
+        shown.add("Met", &meetings.meet(who, 5, Duration::ZERO).expect("it is alone"));
+    }
+    shown.add("Combination", &Combination::Mean);
+    shown.add("Exchange", &Exchange::Transfer { from: 0, to: 1 });
+    shown.add("Piece", &Exchange::AllGather.pieces(0, 2).next().expect("a part"));
+    ranks.barrier()
+}
+
 #[test]
 fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let mut shown = Shown::default();
@@ -110,11 +144,14 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     raw(&mut shown)?;
     layouts(&mut shown)?;
     timelines(&mut shown)?;
+    collectives(&mut shown)?;
     computing::functions(&mut shown)?;
     computing::gathers(&mut shown)?;
     computing::kernels(&mut shown)?;
     computing::walks_and_files(&mut shown)?;
+    // Backends alone are given them, and unit tests show them.
     // They belong to a feature of the package of functions, which is off here.
+    shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining"]);
     shown.is_shown_elsewhere(["Given", "Number", "Reads", "Stand", "Writes", "Partial", "Prepared"]);
     let sources = ["/src", "/layout/src", "/function/src"];
     let sources = sources.map(|folder| env!("CARGO_MANIFEST_DIR").to_owned() + folder);

@@ -13,6 +13,7 @@ use std::{
 use devarray::{
     Array, Context, Error, StreamHandle,
     backend::Quiesced,
+    collective::{Communicator, CommunicatorId},
     function::Expression,
     gather::OutOfRange,
     kernel::{Grid, Image, In, Out},
@@ -110,6 +111,11 @@ const OF_BACKENDS: &[Case] = &[
         "Recording",
         |s| s.stream.record_work((&s.line,), |on, _| on.synchronize()).err(),
         "synchronize: this cannot be recorded",
+    ),
+    (
+        "Collective",
+        |s| Communicator::join(&s.stream.context(), &CommunicatorId::new(), 2, 2).err(),
+        "mock: join: there is no rank 2 of 2",
     ),
     (
         "HookPanicked",
@@ -282,6 +288,7 @@ fn reached(failures: &[Case]) -> BTreeMap<String, Error> {
                     | Error::Order(..)
                     | Error::Product(..)
                     | Error::Recording { .. }
+                    | Error::Collective { .. }
                     | Error::Index { .. }
             ),
             "{name}"
@@ -315,8 +322,19 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         let words: Vec<_> = text.split(": ").collect();
         assert_eq!(words[0], "mock", "{name}: {text}");
         assert!(
-            ["open", "alloc", "allocated", "take", "download", "record_timed", "Negate", "drop", "host"]
-                .contains(&words[1]),
+            [
+                "open",
+                "alloc",
+                "allocated",
+                "take",
+                "download",
+                "record_timed",
+                "Negate",
+                "drop",
+                "host",
+                "join"
+            ]
+            .contains(&words[1]),
             "{name}: {text}"
         );
         assert!(words.len() > 2, "{name}: {text}");

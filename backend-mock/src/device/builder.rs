@@ -20,7 +20,7 @@ const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 /// Operations that are queued at a time unless told otherwise.
 const DEFAULT_MOST_QUEUED: usize = 4096;
 
-/// How long a rank may keep the turn unless told otherwise.
+/// The time for which a rank may keep the turn unless told otherwise.
 const RANK_TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The extras that the simulator knows.
@@ -187,7 +187,7 @@ impl Builder {
         self
     }
 
-    /// How long a rank of a [cluster](MockDevice::cluster) may keep the turn without a call that comes
+    /// The time for which a rank of a [cluster](MockDevice::cluster) may keep the turn without a call that comes
     /// here. 30 seconds unless told. Beyond that it is a [finding](crate::Code::RankBlocked), and all ranks
     /// go on at once.
     pub fn rank_time_limit(mut self, limit: Duration) -> Self {

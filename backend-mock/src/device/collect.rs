@@ -23,7 +23,7 @@ pub struct MockCommunicator {
     time_limit: Duration,
 }
 
-/// What all ranks have in common.
+/// The parts that all ranks have in common.
 #[derive(Debug)]
 struct Ranks {
     machine: u64,

@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     /// Which machine, of all of this program.
     machine: u64,
     adopts_host_memory: bool,
-    /// How long a rank may keep the turn.
+    /// The time for which a rank may keep the turn.
     rank_time_limit: Duration,
     /// The rank that it belongs to, in a cluster: the number of its host, and its turn.
     rank: Option<(usize, Arc<Turn>)>,
@@ -50,7 +50,7 @@ impl Shared {
         Self { info, process, engine, machine, adopts_host_memory, rank_time_limit, rank }
     }
 
-    /// As a device of a rank.
+    /// This device, for a rank.
     pub(crate) fn with_rank(self, rank: usize, turn: Arc<Turn>) -> Self {
         Self { rank: Some((rank, turn)), ..self }
     }
@@ -74,7 +74,7 @@ impl Shared {
         &self.engine
     }
 
-    /// Which machine it is of, of all of this program.
+    /// The number of its machine, among all of this program.
     pub(crate) fn machine_number(&self) -> u64 {
         self.machine
     }

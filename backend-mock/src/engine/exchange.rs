@@ -1,6 +1,6 @@
 //! Exchanges between ranks, in the queues of their streams.
 //!
-//! Each rank records an event, waits for those of the others, and enqueues its part. So parts run when
+//! Each rank records an event, waits for the events of the others, and enqueues its part. So parts run when
 //! all ranks have come so far. The first part that runs moves the elements of all: none of what ranks
 //! enqueue later runs before its own rank's part.
 #![allow(unsafe_code)] // combines elements in memory of its own
@@ -23,12 +23,11 @@ use devarray::{
 };
 use smallvec::SmallVec;
 
-use super::{Engine, Memory, Work, compute::Elements, reach::Reach, source::Source};
+use super::{Memory, compute::Elements, reach::Reach, source::Source};
 use crate::{
     allocation::Allocated,
     finding::Access,
     judge::{Place, Touch},
-    schedule::Choice,
 };
 
 /// The elements that one rank gives and gets.
@@ -47,7 +46,7 @@ pub(crate) struct Given {
 #[derive(Debug, Clone)]
 struct Part(Arc<Elements>);
 
-/// What all parts of an exchange have in common.
+/// The data that all parts of an exchange have in common.
 #[derive(Debug)]
 struct Group {
     exchange: Exchange,
@@ -118,7 +117,13 @@ impl Exchanged {
         Self { place: 0, group: Arc::new(Group::of(op, vec![given])) }
     }
 
-    fn given(&self) -> &Given {
+    /// The parts of all participants, in their order.
+    pub(super) fn of_all(op: &CollectOp<'_, impl Allocated>, given: Vec<Given>) -> Vec<Self> {
+        let group = Arc::new(Group::of(op, given));
+        (0..group.given.len()).map(|place| Self { place, group: Arc::clone(&group) }).collect()
+    }
+
+    pub(super) fn given(&self) -> &Given {
         &self.group.given[self.place]
     }
 
@@ -212,37 +217,4 @@ fn computed(program: &Program, inputs: &[Vec<u8>]) -> Vec<u8> {
     // SAFETY: inputs and result have `len` elements each, and the result is nobody else's.
     unsafe { interpret(program, &inputs, &[], result) };
     bytes
-}
-
-impl Engine {
-    /// Enqueues the parts of all participants, in their order.
-    pub(crate) fn enqueue_exchange(&mut self, op: &CollectOp<'_, impl Allocated>, given: Vec<Given>) {
-        let host = self.judge.host();
-        let group = Arc::new(Group::of(op, given));
-        let mut marks = Vec::new();
-        for Given { host, lane, location, .. } in &group.given {
-            self.set_host(*host);
-            marks.push(self.record(*lane, None, location));
-        }
-        for (place, Given { host, lane, location, .. }) in group.given.iter().enumerate() {
-            self.set_host(*host);
-            for (mark, snapshot) in marks.iter().enumerate().filter(|(of, _)| *of != place).map(|(_, of)| of)
-            {
-                self.wait(*lane, (*mark, snapshot), location);
-            }
-            let work = Work::Exchange(Box::new(Exchanged { place, group: Arc::clone(&group) }));
-            self.enqueue(*lane, work, location);
-        }
-        self.set_host(host);
-    }
-
-    /// Which of some ranks goes on.
-    pub(crate) fn choose_rank(&mut self, ways: usize) -> usize {
-        self.chooser.choose(Choice::Rank, ways)
-    }
-
-    /// Says which host makes the calls that follow.
-    pub(crate) fn set_host(&mut self, host: usize) {
-        self.judge.set_host(host);
-    }
 }

@@ -58,11 +58,11 @@ pub(super) struct Wait {
 #[derive(Debug, Clone)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// What each host knows.
+    /// The knowledge of each host.
     hosts: Vec<Clock>,
     /// The host that makes the calls.
     host: usize,
-    /// How often the host learned something, or another one began to make the calls.
+    /// The number of times that a host learned something, or another one began to make the calls.
     host_version: u64,
     /// What is before all that blocking lanes are given from now on.
     barrier: Clock,

@@ -11,7 +11,7 @@ use devarray::{
 };
 use devarray_mock::{Code, Explore, Failure, FaultPlan, MockDevice, Rank, Schedule, Wrong, cluster};
 
-/// What rank 1, or each rank, does wrong.
+/// The mistake of rank 1, or of each rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mistake {
     None,
@@ -52,7 +52,7 @@ fn train(rank: &Rank, mistake: Mistake) -> Result<Vec<f32>> {
         let loss = (&slopes, 0.25).map(&stream, |(slope, share)| slope * slope * share)?;
         let on = if does(NoWaitBefore) { &side } else { &stream };
         if does(OtherOrder) {
-            losses.all_reduce(&stream, Combination::Sum, &loss)?;
+            drop(losses.all_reduce(&stream, Combination::Sum, &loss)?);
         }
         match mistake {
             OtherOperation if here == 1 => drop(ranks.all_gather(on, &slopes)?),
@@ -73,7 +73,7 @@ fn train(rank: &Rank, mistake: Mistake) -> Result<Vec<f32>> {
         }
         weights.update(&stream, (&slopes, 0.01), |w, (slope, rate)| w - rate * slope)?;
         if !does(OtherOrder) {
-            losses.all_reduce(&stream, Combination::Sum, &loss)?;
+            drop(losses.all_reduce(&stream, Combination::Sum, &loss)?);
         }
         if does(EndsEarly) {
             return weights.to_vec(&stream);
@@ -171,8 +171,7 @@ fn the_wait_of_a_rank_does_not_stand_for_that_of_another() {
         device.cluster(2, |rank| {
             let context = Context::new(rank.device()).unwrap();
             // SAFETY: the simulator defines what a missing order does.
-            let (one, two) = unsafe { (context.unchecked_stream(), context.unchecked_stream()) };
-            let (one, two) = (one.unwrap(), two.unwrap());
+            let [one, two] = [(); 2].map(|()| unsafe { context.unchecked_stream() }.unwrap());
             let mut ranks = Communicator::join(&context, &rank.id(0), rank.number(), 2).unwrap();
             let mut x = Array::full(&one, &[4], 1_u8).unwrap();
             ranks.all_reduce_in_place(&one, Combination::Sum, &mut x).unwrap();
@@ -213,7 +212,7 @@ fn a_run_is_repeated_by_its_trace() {
     assert_ne!(run(Schedule::Eager).0, trace);
 }
 
-/// Which rank comes first is a choice: schedules differ in it.
+/// The first rank to come is a choice: schedules differ in it.
 #[test]
 fn schedules_choose_who_goes_on() {
     let first = |seed| {

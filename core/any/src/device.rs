@@ -1,6 +1,7 @@
 //! A device of any backend.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
+mod collect;
 mod compute;
 mod foreign;
 mod host_kinds;
@@ -17,6 +18,7 @@ use devarray::{
     backend::{Device, DeviceInfo, MemoryInfo},
 };
 
+pub use collect::AnyCommunicator;
 pub use foreign::AnyAdopted;
 pub use host_kinds::AnyRegistration;
 pub use ipc::{AnyExportable, AnyOpened};

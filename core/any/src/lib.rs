@@ -16,7 +16,7 @@ mod stream;
 compile_error!("devarray-any needs a backend: one of its features `cuda`, `host` and `mock`");
 
 pub use buffer::AnyBuffer;
-pub use device::{AnyAdopted, AnyDevice, AnyExportable, AnyOpened, AnyRegistration};
+pub use device::{AnyAdopted, AnyCommunicator, AnyDevice, AnyExportable, AnyOpened, AnyRegistration};
 pub use error::ChooseError;
 pub use event::AnyEvent;
 pub use host_memory::{AnyHostBuffer, AnyManagedBuffer};

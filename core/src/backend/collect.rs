@@ -1,13 +1,17 @@
-//! Exchanges of elements between devices, each of which is one rank.
+//! Exchanges of elements between devices. Each device is one rank.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
-use std::{any::Any, fmt::Debug, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    fmt::{self, Debug},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::Device;
 use crate::{
     Result,
-    collective::{CollectiveError, Combination, Exchange, RankCall, SharedPlace},
-    function::primitive::Program,
+    collective::{CollectiveError, Combining, Exchange, RankCall, SharedPlace},
 };
 
 /// Exchanges with other devices: the capability [`Collectives`](super::Capability::Collectives).
@@ -63,7 +67,7 @@ pub unsafe trait Collects: Device {
     /// not block. Doing it again changes nothing.
     fn abort(&self, communicator: &Self::Communicator);
 
-    /// Who decides which rank's thread runs; none if threads run freely.
+    /// The way to pass the turn on, where the backend decides which rank's thread runs; none if threads run freely.
     fn turns(&self) -> Option<Arc<dyn RankTurns>>;
 }
 
@@ -104,13 +108,13 @@ impl Joining<'_> {
         self.ranks
     }
 
-    /// How long a call may wait for other ranks.
+    /// The time for which a call may wait for other ranks.
     #[must_use]
     pub fn time_limit(&self) -> Duration {
         self.time_limit
     }
 
-    /// What all ranks of the communicator share in this process: made by the first that asks. None if
+    /// An object that all ranks of the communicator share in this process, made by the first that asks. None if
     /// another asked for another type.
     pub fn shared<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
         self.place.get(make)
@@ -118,7 +122,6 @@ impl Joining<'_> {
 }
 
 /// The part of one rank in an exchange.
-#[derive(Debug)]
 #[repr(C)]
 pub struct CollectOp<'a, B> {
     pub(crate) number: u64,
@@ -135,34 +138,6 @@ pub struct CollectOp<'a, B> {
     pub(crate) result_offset_bytes: usize,
 }
 
-/// How elements of several ranks become one.
-#[derive(Debug)]
-pub struct Combining {
-    pub(crate) combination: Combination,
-    pub(crate) program: Program,
-    pub(crate) finish: Option<Program>,
-}
-
-impl Combining {
-    /// The name of it.
-    #[must_use]
-    pub fn combination(&self) -> Combination {
-        self.combination
-    }
-
-    /// The function of two elements. Ranks are combined in rising order: `f(f(x0, x1), x2)`.
-    #[must_use]
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// The function of the outcome that is the result; none if that is the outcome itself.
-    #[must_use]
-    pub fn finish(&self) -> Option<&Program> {
-        self.finish.as_ref()
-    }
-}
-
 impl<'a, B> CollectOp<'a, B> {
     /// The number of the exchange in its communicator: the same for all participants, and no other
     /// exchange has it.
@@ -177,7 +152,7 @@ impl<'a, B> CollectOp<'a, B> {
         self.call
     }
 
-    /// Which elements go where.
+    /// The ways of the elements.
     #[must_use]
     pub fn exchange(&self) -> Exchange {
         self.exchange
@@ -214,7 +189,7 @@ impl<'a, B> CollectOp<'a, B> {
         self.item_bytes
     }
 
-    /// How elements are combined; none if they are only moved.
+    /// The combination of elements; none if they are only moved.
     #[must_use]
     pub fn combining(&self) -> Option<&'a Combining> {
         self.combining
@@ -227,8 +202,8 @@ impl<'a, B> CollectOp<'a, B> {
         Some((self.source?, self.source_offset_bytes))
     }
 
-    /// Likewise the buffer that is written; none if the rank only sends. Its bytes are those of the
-    /// source, or none of them is.
+    /// Likewise the buffer that is written; none if the rank only sends. It is the source
+    /// itself, or shares no byte with it.
     #[must_use]
     pub fn result(&self) -> Option<(&'a B, usize)> {
         Some((self.result?, self.result_offset_bytes))
@@ -246,5 +221,45 @@ impl<'a, B> CollectOp<'a, B> {
     pub fn source_bytes(&self) -> usize {
         let parts = self.exchange.source_parts(self.participants.len());
         if self.source.is_some() { parts * self.part_bytes() } else { 0 }
+    }
+}
+
+impl<B> Debug for CollectOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, call, exchange, rank, .. } = self;
+        write!(f, "CollectOp({number}: {exchange:?}, rank {rank}, {call:?})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_backend_is_given_is_shown_in_one_line() {
+        let call = RankCall::new("all_reduce", 7);
+        let op = CollectOp::<u8> {
+            number: 9,
+            call: &call,
+            exchange: Exchange::AllReduce,
+            participants: &[0, 1],
+            rank: 1,
+            count: 8,
+            item_bytes: 4,
+            combining: None,
+            source: None,
+            source_offset_bytes: 0,
+            result: None,
+            result_offset_bytes: 0,
+        };
+        let text = format!("{op:?}");
+        assert_eq!(text, "CollectOp(9: AllReduce, rank 1, RankCall(all_reduce of 0, call 7))");
+        let place = SharedPlace::default();
+        let joining = Joining { place: &place, rank: 1, ranks: 2, time_limit: Duration::from_secs(1) };
+        let text = format!("{joining:?}");
+        assert_eq!(text, "Joining { place: SharedPlace(free), rank: 1, ranks: 2, time_limit: 1s }");
+        assert_eq!(joining.shared(|| 5_u8).as_deref(), Some(&5));
+        assert_eq!(joining.shared(|| 6_u8).as_deref(), Some(&5), "made once");
+        assert!(joining.shared(|| 6_u16).is_none(), "of one type");
     }
 }

@@ -1,7 +1,7 @@
 //! Where ranks compare their calls before anything is enqueued.
 //!
 //! This is the board of ranks that are threads of one process. Each has a seat, on which stands what it
-//! is doing. Who makes a call writes it there and blocks until the calls fit, or cannot any more.
+//! is doing. A rank that makes a call writes it there and blocks until the calls fit, or cannot any more.
 
 use std::{
     mem,
@@ -42,7 +42,7 @@ struct Seat {
     color: Option<usize>,
 }
 
-/// Who a rank is.
+/// The identity of a rank.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Joiner {
     pub(super) backend: &'static str,
@@ -50,7 +50,7 @@ pub(super) struct Joiner {
     pub(super) context: usize,
 }
 
-/// What a rank is doing.
+/// The state of a rank.
 #[derive(Default)]
 enum At {
     /// Its program runs, or has not joined.
@@ -66,9 +66,9 @@ enum At {
 
 /// A call that all have made.
 pub(super) struct Agreement {
-    /// The same for all that take part; no other call has it.
+    /// All that take part have this number, and no other call has it.
     pub(super) number: u64,
-    /// Of a split: the new communicator, this rank in it, and its size.
+    /// For a split, the new communicator, this rank in it, and its size.
     pub(super) group: Option<(CommunicatorId, usize, usize)>,
 }
 

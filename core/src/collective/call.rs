@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use super::Combination;
-use crate::{CallSite, debug_text::without_paths};
+use crate::{CallSite, type_name::without_paths};
 
 /// A call of one rank.
 #[derive(Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ use crate::{CallSite, debug_text::without_paths};
 pub struct RankCall {
     /// The method.
     pub operation: &'static str,
-    /// How elements are combined, if they are.
+    /// The combination of elements, if there is one.
     pub combination: Option<Combination>,
     /// The type of the elements; empty if there are none.
     pub element_type: &'static str,
@@ -28,7 +28,7 @@ pub struct RankCall {
 impl RankCall {
     /// A call without elements.
     #[track_caller]
-    pub(super) fn new(operation: &'static str, number: u64) -> Self {
+    pub(crate) fn new(operation: &'static str, number: u64) -> Self {
         let (combination, peer, site) = (None, None, CallSite::here());
         Self { operation, combination, element_type: "", count: 0, peer, number, site }
     }
@@ -80,7 +80,7 @@ impl fmt::Debug for RankCall {
     }
 }
 
-/// What a rank was doing when a call of another failed.
+/// The state of a rank when a call of another failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RankState {
@@ -108,7 +108,7 @@ impl fmt::Display for RankState {
     }
 }
 
-/// What each rank was doing, in the order of ranks. Cheap to clone.
+/// The state of each rank, in the order of ranks. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RankStates(Arc<[RankState]>);
 

@@ -13,7 +13,7 @@ use crate::{
     stream::{StreamCore, StreamHandle},
 };
 
-/// What a rank exchanges.
+/// The elements that a rank exchanges.
 pub(super) struct Exchanged<'e, D: Collects> {
     pub(super) operation: &'static str,
     pub(super) exchange: Exchange,

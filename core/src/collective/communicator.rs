@@ -153,7 +153,7 @@ impl<D: Collects> Communicator<D> {
         self.aborter().abort();
     }
 
-    /// What another thread may abort the communicator with, while this one is in a call.
+    /// A handle with which another thread may abort the communicator, while this one is in a call.
     #[must_use]
     pub fn aborter(&self) -> Aborter<D> {
         let (raw, id, turns) = (Arc::clone(&self.raw), self.id.clone(), self.turns.clone());

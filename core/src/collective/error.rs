@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::RankStates;
-use crate::{CallSite, Error, function::ElementType};
+use crate::function::ElementType;
 
 /// Why a call of several ranks failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum CollectiveError {
     /// Two ranks of one context, whose stream could wait for itself.
     #[error("ranks {0} and {1} are of one context, and each rank needs its own")]
     OneContext(usize, usize),
-    /// A rank whose device does not exchange with those of the others: it is of another backend, or of
+    /// A rank whose device does not exchange with the others': it is of another backend, or of
     /// another simulated machine.
     #[error("the device of rank {0} does not exchange with the devices of the others")]
     Apart(usize),
@@ -54,7 +54,7 @@ pub enum CollectiveError {
     Gone {
         /// The rank.
         rank: usize,
-        /// What each rank was doing.
+        /// The state of each rank.
         states: RankStates,
     },
     /// The other ranks did not come in time.
@@ -62,7 +62,7 @@ pub enum CollectiveError {
     TimeLimit {
         /// The limit of the communicator.
         limit: Duration,
-        /// What each rank was doing.
+        /// The state of each rank.
         states: RankStates,
     },
     /// The communicator was aborted, or a call of another rank failed after all had come.
@@ -71,14 +71,7 @@ pub enum CollectiveError {
 }
 
 impl CollectiveError {
-    /// The error of a call.
-    #[must_use]
-    #[track_caller]
-    pub fn of(self, backend: &'static str, operation: &'static str) -> Error {
-        Error::Collective { backend, operation, error: self, call: CallSite::here() }
-    }
-
-    /// What each rank was doing, for errors that are about calls of several.
+    /// The state of each rank, for errors that are about calls of several.
     #[must_use]
     pub fn states(&self) -> Option<&RankStates> {
         match self {

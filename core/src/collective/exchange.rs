@@ -1,13 +1,10 @@
-//! Which elements of which rank go where, and how they are combined.
+//! The ways of elements between ranks, and their combinations.
 
 use std::fmt;
 
-use crate::{
-    backend::Combining,
-    function::{ElementType, Function, FunctionError},
-};
+use crate::function::{ElementType, Function, FunctionError, primitive::Program};
 
-/// How elements of all ranks become one.
+/// The combination of the elements of all ranks.
 ///
 /// Ranks are combined in rising order, from rank 0: a sum of floats is `((x0 + x1) + x2) + …`. So it has
 /// one value, to the bit, on the host and on the simulator.
@@ -22,7 +19,7 @@ pub enum Combination {
     Minimum,
     /// The greatest, as `maximum(a, b)`: NaN if one is.
     Maximum,
-    /// The sum, divided by the number of ranks. Of floats.
+    /// The sum, divided by the number of ranks, for floats alone.
     Mean,
 }
 
@@ -71,7 +68,40 @@ impl fmt::Display for Combination {
     }
 }
 
-/// Which elements of which rank go where.
+/// A combination, with the functions that carry it out.
+pub struct Combining {
+    combination: Combination,
+    program: Program,
+    finish: Option<Program>,
+}
+
+impl Combining {
+    /// The name of it.
+    #[must_use]
+    pub fn combination(&self) -> Combination {
+        self.combination
+    }
+
+    /// The function of two elements. Ranks are combined in rising order: `f(f(x0, x1), x2)`.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The function of the outcome that is the result; none if that is the outcome itself.
+    #[must_use]
+    pub fn finish(&self) -> Option<&Program> {
+        self.finish.as_ref()
+    }
+}
+
+impl fmt::Debug for Combining {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Combining({})", self.combination)
+    }
+}
+
+/// The ways of elements between ranks.
 ///
 /// A source or result has one part of [`count`](crate::backend::CollectOp::count) elements, or one for
 /// each rank.

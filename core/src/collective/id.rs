@@ -1,15 +1,10 @@
 //! The id under which ranks find each other.
 
-use std::{
-    any::Any,
-    fmt,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
-use super::board::Board;
+use super::{SharedPlace, board::Board};
 
-/// How long a call waits for other ranks, unless told otherwise.
+/// The time for which a call waits for other ranks, unless told otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// The id of a communicator, which all its ranks are given: made once, and cloned to the thread of each
@@ -17,21 +12,11 @@ const TIME_LIMIT: Duration = Duration::from_secs(600);
 #[derive(Clone)]
 pub struct CommunicatorId(pub(super) Arc<Meeting>);
 
-/// What the ranks of an id have in common.
+/// The parts that the ranks of an id have in common.
 pub(super) struct Meeting {
     pub(super) board: Board,
     pub(super) place: SharedPlace,
     pub(super) time_limit: Duration,
-}
-
-/// Room for what backends of the ranks have in common.
-#[derive(Default)]
-pub(crate) struct SharedPlace(OnceLock<Arc<dyn Any + Send + Sync>>);
-
-impl SharedPlace {
-    pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
-        Arc::clone(self.0.get_or_init(|| Arc::new(make()))).downcast().ok()
-    }
 }
 
 impl CommunicatorId {
@@ -58,7 +43,7 @@ impl CommunicatorId {
         Self(Arc::new(Meeting { board: Board::default(), place: SharedPlace::default(), time_limit }))
     }
 
-    /// How long a call waits until all ranks have come.
+    /// The time for which a call waits until all ranks have come.
     #[must_use]
     pub fn time_limit(&self) -> Duration {
         self.0.time_limit
@@ -74,11 +59,5 @@ impl Default for CommunicatorId {
 impl fmt::Debug for CommunicatorId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CommunicatorId(time limit {:?})", self.0.time_limit)
-    }
-}
-
-impl fmt::Debug for SharedPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SharedPlace({})", if self.0.get().is_some() { "taken" } else { "free" })
     }
 }

@@ -99,8 +99,7 @@ impl<D: Collects> Communicator<D> {
         Ok(result)
     }
 
-    /// Like [`reduce`](Self::reduce), in place of the root's own elements. Those of other ranks stay as
-    /// they are.
+    /// Like [`reduce`](Self::reduce), in place of the root's own elements. Other ranks keep their elements.
     ///
     /// # Errors
     ///
@@ -126,7 +125,7 @@ impl<D: Collects> Communicator<D> {
         self.reduce_with::<T>(stream, of, combination, Some(view.elements()), None)
     }
 
-    /// Combines the elements of all ranks, of which each rank gets its part: with `r` ranks the sources
+    /// Combines the elements of all ranks, and gives each rank its part: with `r` ranks the sources
     /// are of shape `[r, …]`, and the result of rank `k` is what index `k` of the first axis becomes.
     /// Blocks until all ranks make this call; does not wait for streams.
     ///

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     sync::{Arc, Condvar, Mutex},
     time::Duration,
 };
@@ -20,19 +21,16 @@ use crate::{backend::RankTurns, lock::lock};
 /// decides it under a lock, and who leaves before, because the time limit passed or the meetings were
 /// aborted, ends them for all. So what the value of a rank points to is valid while another rank holds
 /// [`Met`], if it is valid until the rank's own is dropped.
-#[derive(Debug)]
 pub struct Rendezvous<T> {
     meetings: Mutex<Meetings<T>>,
     changed: Condvar,
 }
 
-#[derive(Debug)]
 struct Meetings<T> {
     open: BTreeMap<u64, Meeting<T>>,
     aborted: bool,
 }
 
-#[derive(Debug)]
 struct Meeting<T> {
     came: Vec<Option<T>>,
     /// All values, once all have come.
@@ -41,17 +39,18 @@ struct Meeting<T> {
 }
 
 /// A participant of a meeting.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "backends make it")]
 pub struct Participant<'p> {
     /// The number of the meeting.
     pub number: u64,
     /// Its place among the participants, from 0.
     pub place: usize,
-    /// How many participants there are.
+    /// The number of participants.
     pub count: usize,
     /// The call, for errors.
     pub call: &'p RankCall,
-    /// Who decides which rank's thread runs.
+    /// The way to pass the turn on, where a backend decides which rank's thread runs.
     pub turns: Option<&'p dyn RankTurns>,
 }
 
@@ -112,7 +111,6 @@ impl<T> Rendezvous<T> {
 }
 
 /// The values of a meeting that all have come to. Dropping it blocks until the others are dropped.
-#[derive(Debug)]
 #[must_use = "the meeting ends when it is dropped"]
 pub struct Met<'r, T> {
     of: &'r Rendezvous<T>,
@@ -144,6 +142,25 @@ impl<T> Drop for Met<'_, T> {
         while meetings.open.contains_key(&number) {
             (meetings, _) = waits.wait(&self.of.meetings, &self.of.changed, meetings);
         }
+    }
+}
+
+impl<T> fmt::Debug for Rendezvous<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rendezvous")
+    }
+}
+
+impl fmt::Debug for Participant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, place, count, .. } = self;
+        write!(f, "Participant({place} of {count} in meeting {number})")
+    }
+}
+
+impl<T> fmt::Debug for Met<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Met({:?})", self.who)
     }
 }
 

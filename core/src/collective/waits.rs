@@ -1,4 +1,4 @@
-//! How the thread of a rank waits for others.
+//! Waits of the thread of a rank for others.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -8,7 +8,7 @@ use std::{
 use super::RankCall;
 use crate::{backend::RankTurns, lock::lock};
 
-/// How a wait went on.
+/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Woke {
     /// Look again.
@@ -34,7 +34,7 @@ impl<'w> Waits<'w> {
         Self { call, turns, limit, ends: limit.and_then(|limit| Instant::now().checked_add(limit)) }
     }
 
-    /// How long they may last together.
+    /// The time that they may last together.
     pub(super) fn limit(&self) -> Duration {
         self.limit.unwrap_or(Duration::MAX)
     }

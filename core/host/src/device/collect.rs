@@ -15,7 +15,7 @@
 //!   stream, its context or its communicator, which its call borrows or keeps alive.
 //!
 //! A rank that gives up before all have come has given nobody anything: the last to come decides, under
-//! the lock, whether all meet. What it gave is never looked at again.
+//! the lock, whether all meet. Nobody looks at its addresses again.
 //!
 //! Two ranks never touch the same byte: a result of a rank is written by one rank alone, element by
 //! element in `all_reduce`, and no rank reads it meanwhile, unless it is the rank's source as well; then

@@ -28,7 +28,7 @@ unsafe impl Sync for Places<'_> {}
 ///
 /// # Safety
 ///
-/// The elements of the range may be read and written, and nobody else touches those of the results. A
+/// The elements of the range may be read and written, and nobody else touches those in the results. A
 /// result may be a source, or shares no byte with one.
 pub(crate) unsafe fn combine(
     threads: &Threads,
@@ -57,7 +57,7 @@ unsafe fn combine_block(combining: &Combining, item_bytes: usize, places: &Place
     let len = block.len();
     let Ok(line) = Layout::new(&[len], &[1], 0) else { return };
     let (offset, len_bytes) = (block.start * item_bytes, len * item_bytes);
-    // Of words, so that elements are aligned.
+    // Words, so that elements are aligned.
     let mut outcome = vec![0_u64; len_bytes.div_ceil(size_of::<u64>())];
     let start = outcome.as_mut_ptr().cast::<u8>();
     let own = InputElements { start, layout: &line };

@@ -1,0 +1,39 @@
+//! Ranks. Each has a host of its own.
+
+use devarray::backend::CollectOp;
+
+use super::{Engine, Exchanged, Given, Work};
+use crate::{allocation::Allocated, schedule::Choice};
+
+impl Engine {
+    /// Enqueues the parts of all participants, in their order.
+    pub(crate) fn enqueue_exchange(&mut self, op: &CollectOp<'_, impl Allocated>, given: Vec<Given>) {
+        let host = self.judge.host();
+        let mut marks = Vec::new();
+        for Given { host, lane, location, .. } in &given {
+            self.set_host(*host);
+            marks.push(self.record(*lane, None, location));
+        }
+        for (place, exchanged) in Exchanged::of_all(op, given).into_iter().enumerate() {
+            let &Given { host, lane, location, .. } = exchanged.given();
+            self.set_host(host);
+            for (of, (mark, snapshot)) in marks.iter().enumerate() {
+                if of != place {
+                    self.wait(lane, (*mark, snapshot), location);
+                }
+            }
+            self.enqueue(lane, Work::Exchange(Box::new(exchanged)), location);
+        }
+        self.set_host(host);
+    }
+
+    /// Tells which of some ranks goes on.
+    pub(crate) fn choose_rank(&mut self, ways: usize) -> usize {
+        self.chooser.choose(Choice::Rank, ways)
+    }
+
+    /// Says which host makes the calls that follow.
+    pub(crate) fn set_host(&mut self, host: usize) {
+        self.judge.set_host(host);
+    }
+}

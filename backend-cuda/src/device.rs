@@ -139,7 +139,6 @@ unsafe impl Device for CudaDevice {
     }
 }
 
-
 impl fmt::Debug for CudaDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CudaDevice({:?})", self.context)

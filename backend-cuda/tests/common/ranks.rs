@@ -99,27 +99,35 @@ pub(crate) fn exchanged<T: Number, D: Collects>(
     Ok(found)
 }
 
-/// Exchanges of all kinds on these contexts have the bits that they have on the CPU.
-pub(crate) fn equal_the_cpu<D: Collects>(contexts: &[Context<D>], begin: impl Fn() + Sync, lens: &[usize]) {
+/// Exchanges of all kinds on these contexts have the bits that they have on the CPU: of every kind of elements for
+/// some lengths, of `f32` for others.
+pub(crate) fn equal_the_cpu<D: Collects>(
+    contexts: &[Context<D>],
+    begin: impl Fn() + Sync,
+    lens: &[usize],
+    of_f32: &[usize],
+) {
     fn all<D: Collects>(
         context: &Context<D>,
         ranks: &mut Communicator<D>,
-        lens: &[usize],
+        (lens, of_f32): (&[usize], &[usize]),
     ) -> Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
         for &len in lens {
-            found.extend(exchanged::<f32, D>(context, ranks, len, (|x| x as f32, true))?);
             found.extend(exchanged::<f64, D>(context, ranks, len, (|x| x, true))?);
             found.extend(exchanged::<i32, D>(context, ranks, len, (|x| (x * 1e9) as i32, false))?);
             found.extend(exchanged::<u8, D>(context, ranks, len, (|x| (x * 255.0) as u8, false))?);
             found.extend(exchanged::<half::f16, D>(context, ranks, len, (half::f16::from_f64, true))?);
         }
+        for &len in lens.iter().chain(of_f32) {
+            found.extend(exchanged::<f32, D>(context, ranks, len, (|x| x as f32, true))?);
+        }
         Ok(found)
     }
-    let hosts: Vec<_> =
-        contexts.iter().map(|_| Context::new(HostDevice::builder().threads(1).build()).unwrap()).collect();
-    let due = on_each(&hosts, || (), |context, ranks| all(context, ranks, lens));
-    let found = on_each(contexts, begin, |context, ranks| all(context, ranks, lens));
+    let host = |_| Context::new(HostDevice::builder().threads(1).build()).unwrap();
+    let hosts: Vec<_> = contexts.iter().map(host).collect();
+    let due = on_each(&hosts, || (), |context, ranks| all(context, ranks, (lens, of_f32)));
+    let found = on_each(contexts, begin, |context, ranks| all(context, ranks, (lens, of_f32)));
     for (rank, (found, due)) in found.iter().zip(&due).enumerate() {
         let (found, due) = (found.as_ref().unwrap(), due.as_ref().unwrap());
         assert_eq!(found.len(), due.len());

@@ -12,8 +12,9 @@ use devarray::{
 };
 use devarray_cuda::{
     CudaDevice, cublaslt,
+    driver::{Failure, Fault, Function},
     library::Place,
-    nccl, driver::{Failure, Fault, Function},
+    nccl,
     strided::{self, Addresses, LaunchCache, Part, Step, StridedLaunch, kernel::Entry},
 };
 
@@ -40,6 +41,8 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
     shown.add("Status", &cublaslt::Status::NOT_SUPPORTED);
     shown.add("Status", &nccl::Status::IN_PROGRESS);
     shown.add("Place", &Place::System("libcublasLt.so.12".to_owned()));
+    // Made by joining alone, which no call of this test can.
+    shown.is_shown_elsewhere(["CudaCommunicator"]);
     // Blocks of memory that the library reads and writes, and variables of the process, as they are.
     shown.is_shown_elsewhere(["Algorithm", "Config", "Found", "Named", "Surroundings", "UniqueId"]);
     // Blocks of memory that kernels read and write, which nobody has a value of.

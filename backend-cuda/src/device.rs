@@ -1,6 +1,7 @@
 //! The device handle.
 #![allow(unsafe_code)] // vouches for the contract of the traits
 
+mod collect;
 mod compute;
 #[cfg(feature = "cudarc")]
 mod cudarc_function;
@@ -22,6 +23,7 @@ use devarray::{
     backend::{Capability, Device, DeviceInfo, HostFlags, MemoryInfo},
 };
 
+pub use collect::CudaCommunicator;
 pub use foreign::CudaAdopted;
 pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
 pub use ipc::{CudaExportable, CudaOpened};
@@ -136,8 +138,6 @@ unsafe impl Device for CudaDevice {
         CudaHostBuffer::alloc(&self.context, len_bytes, HostFlags::new().portable())
     }
 }
-
-devarray::capabilities!(impl[] CudaDevice: without Collects);
 
 impl fmt::Debug for CudaDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

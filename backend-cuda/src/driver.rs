@@ -29,6 +29,7 @@ use devarray::{Error, Result};
 use crate::{
     cublaslt,
     handle::{Handle, locked},
+    nccl,
 };
 use fault::Calls;
 
@@ -50,6 +51,7 @@ pub struct Driver {
     calls: Calls,
     errors: Mutex<Vec<Error>>,
     cublaslt: OnceLock<cublaslt::Table>,
+    nccl: OnceLock<nccl::Table>,
     /// Whether it is the driver of this machine, with which this machine's libraries work.
     is_real: bool,
     pub(crate) contexts: Contexts,
@@ -94,6 +96,7 @@ impl Driver {
             calls: Calls::new(),
             errors: Mutex::default(),
             cublaslt: OnceLock::new(),
+            nccl: OnceLock::new(),
             is_real: false,
             contexts: Mutex::default(),
         }
@@ -108,6 +111,31 @@ impl Driver {
     #[must_use]
     pub unsafe fn with_cublaslt(table: Table, cublaslt: cublaslt::Table) -> Arc<Self> {
         Arc::new(Self { cublaslt: OnceLock::from(cublaslt), ..Self::with_table(table) })
+    }
+
+    /// A driver of other functions, with an NCCL that goes with it.
+    ///
+    /// # Safety
+    ///
+    /// Like [`new`](Self::new), and the functions of the library keep to NVIDIA's documentation,
+    /// with contexts, streams and memory of this driver.
+    #[must_use]
+    pub unsafe fn with_nccl(table: Table, nccl: nccl::Table) -> Arc<Self> {
+        Arc::new(Self { nccl: OnceLock::from(nccl), ..Self::with_table(table) })
+    }
+
+    /// The functions of NCCL, which is opened by the first call. If it is not found, the next call looks
+    /// again.
+    pub(crate) fn nccl(&self, operation: &'static str) -> Result<&nccl::Table> {
+        if let Some(table) = self.nccl.get() {
+            return Ok(table);
+        }
+        let refused = |reason| Error::Library { backend: BACKEND, operation, library: nccl::LIBRARY, reason };
+        if !self.is_real {
+            return Err(refused("the driver was replaced, and no library goes with it".to_owned()));
+        }
+        let opened = nccl::open().map_err(refused)?;
+        Ok(self.nccl.get_or_init(|| opened))
     }
 
     /// The functions of cuBLASLt, which is opened by the first call. If it is not found, the next

@@ -37,8 +37,10 @@ mod tiles;
 mod truth;
 
 use devarray::{
-    Result,
+    Layout, Result,
     backend::{Buffer, MapOp, ReduceOp},
+    function::primitive::Program,
+    layout::Order,
 };
 
 pub(crate) use computing::{Computing, StreamFunctions};
@@ -81,6 +83,32 @@ impl Computing<'_> {
                 launches.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));
             }
             Ok(())
+        })
+    }
+
+    /// Enqueues a function of contiguous elements, by the addresses of the result and of the inputs. An input is
+    /// the result, or shares no byte with it. Does not synchronize.
+    pub(crate) fn map_contiguous(
+        self,
+        operation: &'static str,
+        program: &Program,
+        (result, inputs): (u64, &[u64]),
+        count: usize,
+    ) -> Result<()> {
+        let Self { functions, context, .. } = self;
+        let driver = context.bound(operation)?;
+        let _launches = self.begin();
+        let layout = Layout::contiguous(&[count], Order::C)?;
+        let operand = |input: Option<usize>| {
+            Some((input.map_or(Some(&result), |at| inputs.get(at)).copied()?, &layout))
+        };
+        let invalid = || context.error(operation, INVALID_VALUE);
+        let operands = MapOperands::new(program, operand).ok_or_else(invalid)?;
+        operands.for_each_launch(0, &mut |part| {
+            let launch = families::choose(program, part, &[]).ok_or_else(invalid)?;
+            let loaded = functions.kernel(context, driver, program, &launch.class)?;
+            self.launch(driver, &loaded, (launch.grid, 0), &launch.parameter)
+                .map_err(|failure| context.error(operation, failure))
         })
     }
 

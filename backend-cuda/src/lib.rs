@@ -24,7 +24,9 @@ pub mod gather;
 mod handle;
 mod images;
 mod kernels;
+pub mod library;
 mod memory;
+pub mod nccl;
 mod order;
 mod packed;
 mod peer;
@@ -45,8 +47,8 @@ mod stream;
 pub mod strided;
 
 pub use device::{
-    CudaAdopted, CudaDevice, CudaExportable, CudaManagedBuffer, CudaModule, CudaOpened, CudaRegistration,
-    CudaStream,
+    CudaAdopted, CudaCommunicator, CudaDevice, CudaExportable, CudaManagedBuffer, CudaModule, CudaOpened,
+    CudaRegistration, CudaStream,
 };
 pub use event::CudaEvent;
 pub use function::FunctionStatistics;

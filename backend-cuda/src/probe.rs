@@ -118,6 +118,7 @@ impl Driver {
             (maps, Capability::Gathers),
             (maps, Capability::Orders),
             (true, Capability::Products),
+            (true, Capability::Collectives),
             (true, Capability::Kernels),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),

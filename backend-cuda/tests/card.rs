@@ -17,6 +17,8 @@ mod maps;
 mod products_of;
 #[path = "common/programs.rs"]
 mod programs;
+#[path = "common/ranks.rs"]
+mod ranks_of;
 #[path = "common/reductions.rs"]
 mod reductions_of;
 #[path = "common/shards.rs"]
@@ -25,6 +27,7 @@ mod shards;
 mod strata;
 
 mod hardware;
+mod hardware_collectives;
 mod hardware_digests;
 mod hardware_fast;
 mod hardware_functions;

@@ -1,89 +1,30 @@
-//! Opens the library: the first one found that has the functions that are called.
-#![allow(unsafe_code)] // loads a library of NVIDIA's
+//! Opens cuBLASLt.
+#![allow(unsafe_code)] // looks up functions of NVIDIA's library
 
-use std::path::Path;
+use super::Table;
+use crate::library::{Named, Place, Surroundings, open_first, places, table_at};
 
-use libloading::Library;
-
-use super::{Place, Surroundings, Table, places};
-
-/// The oldest version whose functions have the signatures declared here.
+/// The oldest version whose functions are as declared here.
 const OLDEST_MAJOR: u32 = 11;
+
+/// Its file, and where Python packages have it.
+pub const NAMED: Named = Named {
+    windows: "cublasLt64_{}.dll",
+    others: "libcublasLt.so.{}",
+    windows_packages: &["nvidia/cu{}/bin/x86_64", "nvidia/cublas/bin"],
+    packages: &["nvidia/cu{}/lib", "nvidia/cublas/lib"],
+};
 
 /// Opens the library for a driver of this major version, which runs libraries of its own version and
 /// of older ones. The error names the places that were searched.
 pub(crate) fn open(driver_major: u32) -> Result<Table, String> {
     let majors: Vec<u32> = (OLDEST_MAJOR..=driver_major).rev().collect();
-    open_first(&places(&majors, &Surroundings::of_process()), table_at)
+    open_first(&places(&NAMED, &majors, &Surroundings::of_process()), at)
 }
 
-/// Tries places in order. `at` returns `None` if nothing is there, and a reason if something is there that
-/// cannot be used.
-///
-/// # Errors
-///
-/// The error lists the places that were tried, and the reason if a library that was found cannot be
-/// used.
-pub fn open_first<T>(
-    places: &[Place],
-    mut at: impl FnMut(&Place) -> Option<Result<T, String>>,
-) -> Result<T, String> {
-    let mut looked = Vec::new();
-    for place in places {
-        match at(place) {
-            Some(Ok(found)) => return Ok(found),
-            Some(Err(why)) => looked.push(format!("{place} ({why})")),
-            None => looked.push(place.to_string()),
-        }
-    }
-    Err(format!("looked for {}", looked.join(", ")))
-}
-
-/// The functions of a library at a place, which stays open from now on.
-fn table_at(place: &Place) -> Option<Result<Table, String>> {
-    let opened = match place {
-        Place::Loaded(name) => already_loaded(name)?,
-        Place::File(path) if !path.is_file() => return None,
-        Place::File(path) => load(path).map_err(|error| error.to_string()),
-        // A missing library is the common case, and the system's message says no more than that.
-        Place::System(name) => Ok(load(Path::new(name)).ok()?),
-    };
-    Some(opened.and_then(|library| {
-        // SAFETY: a library of this name is NVIDIA's, and is never closed: see below.
-        let table = unsafe { Table::of(&library) }.map_err(|symbol| format!("has no {symbol}"))?;
-        // Other code may hold functions of this library, so nobody may close it.
-        std::mem::forget(library);
-        Ok(table)
-    }))
-}
-
-fn load(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: the library is NVIDIA's, whose initializers may run in any process.
-    unsafe { Library::new(path) }
-}
-
-/// A library that the process has loaded.
-#[cfg(unix)]
-fn already_loaded(name: &str) -> Option<Result<Library, String>> {
-    use libloading::os::unix::{Library as System, RTLD_LAZY};
-    /// Opens the library only if it is loaded: `RTLD_NOLOAD` of this system's `dlfcn.h`.
-    const ONLY_LOADED: i32 = if cfg!(target_vendor = "apple") { 0x10 } else { 0x4 };
-    // SAFETY: nothing is loaded, so no initializer runs.
-    let found = unsafe { System::open(Some(name), RTLD_LAZY | ONLY_LOADED) };
-    found.ok().map(|library| Ok(library.into()))
-}
-
-/// A library that the process has loaded.
-#[cfg(windows)]
-fn already_loaded(name: &str) -> Option<Result<Library, String>> {
-    use libloading::os::windows::Library as System;
-    System::open_already_loaded(name).ok().map(|library| Ok(library.into()))
-}
-
-/// Other systems cannot say which libraries are loaded.
-#[cfg(not(any(unix, windows)))]
-fn already_loaded(_: &str) -> Option<Result<Library, String>> {
-    None
+fn at(place: &Place) -> Option<Result<Table, String>> {
+    // SAFETY: a library of this name is NVIDIA's, and `table_at` never closes it.
+    table_at(place, |library| unsafe { Table::of(library) })
 }
 
 #[cfg(test)]
@@ -95,7 +36,7 @@ mod tests {
         *,
     };
 
-    /// If a file is not a library, the error gives the loader's reason, and the search continues.
+    /// A file that is no library is told with the loader's reason, and the search goes on.
     #[test]
     fn a_file_that_is_no_library_is_told() {
         let root = tempfile::tempdir().unwrap();
@@ -103,7 +44,7 @@ mod tests {
         fs::write(&file, "no library").unwrap();
         let absent = Place::File(root.path().join("libcublasLt.so.11"));
         let of = [Place::File(file), absent, Place::Loaded("libnothing.so.1".to_owned())];
-        let refused = open_first(&of, table_at).err().unwrap();
+        let refused = open_first(&of, at).err().unwrap();
         let parts: Vec<_> = refused.split(", ").collect();
         let [first, second, third] = parts[..] else { panic!("{refused}") };
         assert!(
@@ -114,16 +55,15 @@ mod tests {
         assert_eq!(third, "libnothing.so.1 among what is loaded");
     }
 
-    /// A library that is not cuBLASLt lacks its functions.
+    /// Another library than cuBLASLt lacks its functions.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_library_of_other_functions_is_told() {
-        let found = open_first(&[Place::System("libc.so.6".to_owned())], table_at);
+        let found = open_first(&[Place::System("libc.so.6".to_owned())], at);
         assert!(found.err().unwrap().contains("(has no cublasLtCreate)"));
     }
 
-    /// The library of this machine accepts every attribute that is set here. If there is no library, the
-    /// reason is printed.
+    /// The library of this machine accepts every attribute that we set. Without a library, the reason is told.
     #[test]
     fn the_real_library_or_a_reason() {
         let table = match open(13) {

@@ -64,7 +64,7 @@ unsafe impl Gathers for CudaDevice {
 }
 
 impl CudaDevice {
-    fn computing<'a>(&'a self, stream: &'a CudaStream) -> Computing<'a> {
+    pub(super) fn computing<'a>(&'a self, stream: &'a CudaStream) -> Computing<'a> {
         self.open.functions.computing(self.context(), &stream.raw, &stream.computed)
     }
 

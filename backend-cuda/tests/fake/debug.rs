@@ -11,9 +11,10 @@ use devarray::{
     copy::Plan,
 };
 use devarray_cuda::{
-    CudaDevice,
-    cublaslt::{self, Place},
+    CudaDevice, cublaslt,
     driver::{Failure, Fault, Function},
+    library::Place,
+    nccl,
     strided::{self, Addresses, LaunchCache, Part, Step, StridedLaunch, kernel::Entry},
 };
 
@@ -38,9 +39,12 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
     // Made by the backend alone, which shows them in `driver::types`.
     shown.is_shown_elsewhere(["LaunchAttribute", "LaunchConfig", "MemAccess"]);
     shown.add("Status", &cublaslt::Status::NOT_SUPPORTED);
+    shown.add("Status", &nccl::Status::IN_PROGRESS);
     shown.add("Place", &Place::System("libcublasLt.so.12".to_owned()));
+    // Made by joining alone, which no call of this test can.
+    shown.is_shown_elsewhere(["CudaCommunicator"]);
     // Blocks of memory that the library reads and writes, and variables of the process, as they are.
-    shown.is_shown_elsewhere(["Algorithm", "Found", "Surroundings"]);
+    shown.is_shown_elsewhere(["Algorithm", "Config", "Found", "Named", "Surroundings", "UniqueId"]);
     // Blocks of memory that kernels read and write, which nobody has a value of.
     shown.is_shown_elsewhere(["Axis", "IndexedAxis", "Params", "Slot", "State"]);
     shown.are_all_of([concat!(env!("CARGO_MANIFEST_DIR"), "/src")]);

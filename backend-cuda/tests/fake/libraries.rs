@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, fs, path::PathBuf};
 
-use devarray_cuda::cublaslt::{Place, Surroundings, open_first, places};
+use devarray_cuda::{
+    cublaslt::NAMED,
+    library::{Place, Surroundings, open_first, places},
+};
 
 fn surroundings(variables: &[(&str, String)]) -> Surroundings {
     let variables: HashMap<_, _> = variables.iter().cloned().collect();
@@ -31,6 +34,7 @@ fn the_order_is_that_of_pathfinder() {
     }
     let at = |name: &str| root.path().join(name).display().to_string();
     let found = places(
+        &NAMED,
         &[13, 12],
         &surroundings(&[
             ("PYTHONPATH", format!("{}::{}", at("one"), at("two"))),
@@ -87,7 +91,7 @@ fn interpreters_in_the_path_have_packages() {
     fs::write(root.path().join("with/bin/python3"), "").unwrap();
     let at = |name: &str| root.path().join(name).display().to_string();
     let path = format!("{}:{}", at("without/bin"), at("with/bin"));
-    let found = files(&places(&[12], &surroundings(&[("PATH", path)])), root.path());
+    let found = files(&places(&NAMED, &[12], &surroundings(&[("PATH", path)])), root.path());
     let due = ["cu12", "cublas"].map(|part| {
         PathBuf::from(format!("with/lib/python3.10/dist-packages/nvidia/{part}/lib/libcublasLt.so.12"))
     });
@@ -96,13 +100,13 @@ fn interpreters_in_the_path_have_packages() {
 
 #[test]
 fn without_variables_the_process_and_the_loader_are_asked() {
-    let found = places(&[12], &Surroundings::default());
+    let found = places(&NAMED, &[12], &Surroundings::default());
     assert!(matches!(&found[..], [Place::Loaded(_), Place::System(_)]), "{found:?}");
 }
 
 #[test]
 fn the_first_that_will_do_is_taken_and_the_rest_is_told() {
-    let some = places(&[13, 12], &Surroundings::default());
+    let some = places(&NAMED, &[13, 12], &Surroundings::default());
     let mut tried = Vec::new();
     let found = open_first(&some, |place| {
         tried.push(place.clone());

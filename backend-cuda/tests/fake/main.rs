@@ -20,6 +20,8 @@ mod maps;
 mod programs;
 #[path = "../common/random.rs"]
 mod random_of;
+#[path = "../common/ranks.rs"]
+mod ranks_of;
 #[path = "../common/reductions.rs"]
 mod reductions_of;
 #[path = "../common/strata.rs"]
@@ -52,6 +54,7 @@ mod products_of;
 mod absence;
 mod accounting;
 mod calls;
+mod collectives;
 mod cublaslt;
 mod debug;
 mod divisions;
@@ -74,6 +77,7 @@ mod kernels;
 mod launches;
 mod libraries;
 mod memory;
+mod nccl;
 mod normalized;
 mod peer;
 mod products;

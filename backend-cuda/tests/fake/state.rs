@@ -115,6 +115,7 @@ pub(crate) struct State {
     pub(crate) programs: super::programs_of::Programs,
     /// The library for products.
     pub(crate) cublaslt: super::cublaslt::Library,
+    pub(crate) nccl: super::nccl::Library,
     /// Kernels of gathers.
     pub(crate) gathers: super::gathers::Gathers,
     /// Graphs, and what streams capture.
@@ -179,6 +180,7 @@ impl Default for State {
             functions: HashMap::new(),
             programs: super::programs_of::Programs::default(),
             cublaslt: super::cublaslt::Library::default(),
+            nccl: super::nccl::Library::default(),
             gathers: super::gathers::Gathers::default(),
             graphs: super::graphs::Graphs::default(),
             launched: super::frozen::Digest::default(),

@@ -1,4 +1,4 @@
-//! The places to look for the library. Reads directories, and opens nothing.
+//! Places in which the library is looked for. Reads directories; opens nothing.
 
 use std::{
     cmp::Reverse,
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The variables of the process that decide where to look for the library.
+/// The surroundings that decide where the library is looked for: variables of the process.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Surroundings {
@@ -18,9 +18,9 @@ pub struct Surroundings {
     pub virtual_env: Option<PathBuf>,
     /// `CONDA_PREFIX`.
     pub conda_prefix: Option<PathBuf>,
-    /// `PATH`, in which interpreters are looked for.
+    /// `PATH`: where interpreters are looked for.
     pub path: Vec<PathBuf>,
-    /// `PYTHONUSERBASE`, or its default.
+    /// `PYTHONUSERBASE`, or where it is without that.
     pub user_base: Option<PathBuf>,
     /// `CUDA_HOME`.
     pub cuda_home: Option<PathBuf>,
@@ -29,18 +29,18 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// The variables that this process has now.
+    /// The variables of this process, now.
     #[must_use]
     pub fn of_process() -> Self {
         Self::of(|name| env::var_os(name).filter(|value| !value.is_empty()))
     }
 
-    /// Reads the surroundings from other variables.
+    /// The surroundings with variables of other values.
     pub fn of<V: AsRef<OsStr>>(variable: impl Fn(&str) -> Option<V>) -> Self {
         let one = |name: &str| variable(name).map(|value| PathBuf::from(value.as_ref()));
         let several = |name: &str| -> Vec<PathBuf> {
             variable(name).map_or_else(Vec::new, |value| {
-                // An empty entry would mean the working directory, which nobody intends here.
+                // An empty entry would be the working directory, which is nobody's intention here.
                 env::split_paths(value.as_ref()).filter(|path| !path.as_os_str().is_empty()).collect()
             })
         };
@@ -82,12 +82,12 @@ impl Surroundings {
     }
 }
 
-/// The directories of packages of an interpreter, for every version that is there.
+/// The directories of packages of an interpreter: of every version that is there.
 fn packages_of(prefix: &Path) -> Vec<PathBuf> {
     if cfg!(windows) {
         return vec![prefix.join("Lib").join("site-packages")];
     }
-    // Debian's own packages are in a directory beside the administrator's.
+    // Debian's own packages are beside the administrator's.
     let libs: &[PathBuf] = if prefix == Path::new("/usr") {
         &["/usr/local/lib".into(), "/usr/lib".into()]
     } else {
@@ -137,11 +137,26 @@ impl fmt::Display for Place {
     }
 }
 
-/// The places, in order. `majors` are the major versions that can be used, the best first.
+/// A library of NVIDIA's, and its directories. `{}` stands for a major version.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Named {
+    /// The file's name on Windows.
+    pub windows: &'static str,
+    /// The file's name elsewhere.
+    pub others: &'static str,
+    /// Directories among Python packages, on Windows.
+    pub windows_packages: &'static [&'static str],
+    /// Directories among Python packages, elsewhere.
+    pub packages: &'static [&'static str],
+}
+
+/// The places, in order. `majors`: the major versions that will do, the best first.
 #[must_use]
-pub fn places(majors: &[u32], surroundings: &Surroundings) -> Vec<Place> {
+pub fn places(library: &Named, majors: &[u32], surroundings: &Surroundings) -> Vec<Place> {
     let name = |major: u32| {
-        if cfg!(windows) { format!("cublasLt64_{major}.dll") } else { format!("libcublasLt.so.{major}") }
+        let name = if cfg!(windows) { library.windows } else { library.others };
+        name.replace("{}", &major.to_string())
     };
     let files = |root: &Path, windows: &[&str], others: &[&str]| -> Vec<Place> {
         let directories = if cfg!(windows) { windows } else { others };
@@ -153,8 +168,7 @@ pub fn places(majors: &[u32], surroundings: &Surroundings) -> Vec<Place> {
     };
     let mut places: Vec<Place> = majors.iter().map(|&major| Place::Loaded(name(major))).collect();
     for packages in &surroundings.packages() {
-        let windows = ["nvidia/cu{}/bin/x86_64", "nvidia/cublas/bin"];
-        places.extend(files(packages, &windows, &["nvidia/cu{}/lib", "nvidia/cublas/lib"]));
+        places.extend(files(packages, library.windows_packages, library.packages));
     }
     if let Some(prefix) = &surroundings.conda_prefix {
         places.extend(files(prefix, &["Library/bin", "Library/bin/x64"], &["lib"]));

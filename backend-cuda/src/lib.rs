@@ -4,6 +4,7 @@
 extern crate self as devarray_cuda; // by which name the emulation of the kernels knows it
 
 mod captured;
+mod communicator;
 mod context;
 pub mod cublaslt;
 mod device;

@@ -9,10 +9,8 @@
 //! `nvidia/nccl/lib`. Versions from 2.18 on will do. Settings of NCCL's own (`NCCL_SOCKET_IFNAME`,
 //! `NCCL_NVLS_ENABLE`, …) are the user's: none is set here.
 
-mod communicator;
 mod table;
 
-pub(crate) use communicator::{Communicator, Shared};
 pub use table::{Comm, Config, Status, Table, UniqueId};
 
 use crate::library::{Named, Surroundings, open_first, places, table_at};

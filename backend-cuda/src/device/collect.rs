@@ -24,9 +24,10 @@ use devarray::{
 
 use super::{CudaDevice, CudaStream};
 use crate::{
+    communicator::{Communicator, Shared},
     driver::BACKEND,
     memory::CudaBuffer,
-    nccl::{Comm, Communicator, Shared, Table},
+    nccl::{Comm, Table},
     stream::RawStream,
     strided::Addresses,
 };
@@ -35,7 +36,7 @@ use crate::{
 const BYTES: i32 = 1;
 /// Bytes up to which each rank combines a whole vector, rather than its share: one exchange, not two.
 const WHOLE_BYTES: usize = 64 << 10;
-/// Bytes to whose multiples shares are cut, so that their elements are aligned as those of the vector.
+/// Shares begin at multiples of these bytes, so that their elements are aligned like the vector's.
 const SHARE_BYTES: usize = 512;
 
 /// The part of one rank in a communicator of [`CudaDevice`]s.
@@ -293,7 +294,7 @@ impl Exchanging<'_> {
     }
 }
 
-/// A rank's share of so many elements; the shares of all ranks are in their order.
+/// A rank's share of `count` elements; the shares of all ranks are in their order.
 fn share(count: usize, item_bytes: usize, rank: usize, ranks: usize) -> Range<usize> {
     let unit = (SHARE_BYTES / item_bytes).max(1);
     let units = count.div_ceil(unit);

@@ -20,7 +20,7 @@ impl Status {
     pub const IN_PROGRESS: Self = Self(7);
 
     /// The status of a call's answer.
-    pub(super) fn check(answer: i32) -> Result<(), Self> {
+    pub(crate) fn check(answer: i32) -> Result<(), Self> {
         if answer == 0 { Ok(()) } else { Err(Self(answer)) }
     }
 }

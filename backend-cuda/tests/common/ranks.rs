@@ -13,7 +13,7 @@ use devarray_host::HostDevice;
 const COMBINATIONS: [Combination; 5] =
     [Combination::Sum, Combination::Product, Combination::Minimum, Combination::Maximum, Combination::Mean];
 
-/// Runs a function on a thread for each rank, of which each has a context. `begin` is called first on each thread.
+/// Runs a function on a thread for each context, which is a rank. Each thread calls `begin` first.
 pub(crate) fn on_each<D: Collects, R: Send>(
     contexts: &[Context<D>],
     begin: impl Fn() + Sync,

@@ -1,4 +1,4 @@
-//! A rank's communicator: joined, polled, aborted, ended.
+//! A rank's communicator of NCCL: joined, polled, aborted, ended.
 //!
 //! Calls do not block, so that another thread can end them. The communicator is locked for a call, never while
 //! one is waited for.
@@ -11,8 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Comm, Config, LIBRARY, Status, Table, UniqueId};
-use crate::{context::Context, driver::BACKEND, handle::locked};
+use crate::{
+    context::Context,
+    driver::BACKEND,
+    handle::locked,
+    nccl::{Comm, Config, LIBRARY, Status, Table, UniqueId},
+};
 use devarray::{Error, Result, collective::CollectiveError};
 
 /// How long the end of a communicator may take before it is aborted.

@@ -19,7 +19,7 @@ MOST = {
     "that of": (r"\bthat of\b", 1),
     "so many": (r"\b[Ss]o many\b", 0),
     "Those": (BEGIN + r"Those\b", 0),
-    "What": (BEGIN + r"What\b(?!.*\?)", 188),
+    "What": (BEGIN + r"What\b(?!.*\?)", 186),
     "Which": (BEGIN + r"Which\b(?!.*\?)", 31),
     "How": (BEGIN + r"How\b(?!.*\?)", 77),
     "Who": (BEGIN + r"Whos?e?\b(?!.*\?)", 6),

@@ -24,7 +24,7 @@ class Floors:
         self.root = "lib.rs" if "lib.rs" in texts else "main.rs"
         if self.root in texts:
             texts["lib.rs"] = texts.pop(self.root)
-        # A page that something is visible in does not import it.
+        # A page in which something is visible does not import it.
         sources = {path: VISIBILITY.sub(lambda found: blank(found[0]), code_only(text)) for path, text in texts.items()}
         self.package = Package(sources) if texts else None
 

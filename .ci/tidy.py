@@ -251,7 +251,7 @@ CLEAN = {
     "backend-mock/src/other.rs": "use crate::low;\n",
     "conformance/a.md": "See https://docs.rs/devarray and the folder target/work/ or a/" + "tm" + "p/x.\n",
 }
-# One violation each: the rule that must speak, and what to write where (None removes the file).
+# One violation per rule: the rule that must speak, and what to write where (None removes the file).
 PLANTED = [
     ("file_length", {"core/src/long.rs": "\n" * (MAX_LINES + 1)}),
     ("file_length", {"backend-cuda/a.cu": "int a;\n" * (MAX_LINES + 1)}),

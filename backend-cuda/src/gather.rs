@@ -1,10 +1,10 @@
-//! Elements by index, and elements that a mask selects, for tests of the kernels: for each width of
-//! elements a kernel for few axes, and one for any layouts.
+//! Elements by index, and elements that a mask selects. For each width of elements there is a
+//! kernel for few axes, and one for any layout. It is public for tests of the kernels.
 //!
-//! `gather_axes` brings all sides to a few axes and finds the widest element that moves; a row of 1
-//! KiB is 64 of 16 bytes. The kernels are in `kernels/gathers/by_index.cu`. Where indices may come
-//! twice, a pass over them before it notes the last of each. A selection is one pass:
-//! `kernels/gathers/select.cuh`.
+//! `gather_axes` reduces all sides to a few axes and finds the widest element that can be moved; a
+//! row of 1 KiB becomes 64 elements of 16 bytes. The kernels are in `kernels/gathers/by_index.cu`.
+//! If indices may come twice, an earlier pass over them notes the last of each. A selection is one
+//! pass: `kernels/gathers/select.cuh`.
 #![allow(unsafe_code)] // launches kernels on the memory of operations
 
 mod gather_axes;
@@ -48,7 +48,7 @@ pub(crate) fn enqueue(
     enqueue_with((gathers, context, stream), op, report).inspect_err(|_| reports.forget(op.number()))
 }
 
-/// The error that the host is told of an index out of range, but for the place.
+/// The error that is reported for an index out of range, without the index's position and value.
 fn error_of(work: &Gathering<'_>) -> IndexError {
     let &Gathering { operation, axis, .. } = work;
     let (fault, bound) = (IndexFault::Outside, work.bound() as u64);
@@ -91,7 +91,7 @@ fn enqueue_with(
     })
 }
 
-/// Enqueues a selection. Its tiles publish in memory of their own, which is 0 before each launch.
+/// Enqueues a selection. Its tiles publish in separate memory, which is 0 before each launch.
 fn enqueue_selection(
     stream: &RawStream,
     gathers: &Gathers,
@@ -112,8 +112,8 @@ fn enqueue_selection(
     })
 }
 
-/// Enqueues work that uses memory of its own, at the address that it is given, and frees the memory
-/// behind it.
+/// Enqueues work that needs separate memory, whose address it gets, and frees the memory
+/// afterwards.
 fn enqueue_with_memory(
     stream: &RawStream,
     name: &'static str,

@@ -1,9 +1,10 @@
-//! The images of kernels that are loaded on a context, for as long as the context is open.
+//! The images of kernels that are loaded in a context, as long as the context is open.
 //!
 //! Images are part of the program, so their number is limited, and each is loaded once: no launch
 //! can outlive its module, because the context waits for all work before it is closed.
 //!
-//! A store of its own: a kernel is found by its declaration, and its module may have tables.
+//! They are kept apart from other kernels: a kernel is found by its declaration, and its module may
+//! have tables.
 #![allow(unsafe_code)] // loads modules, writes their tables, and unloads them
 
 mod declared_kernel;
@@ -43,8 +44,8 @@ pub(crate) struct Images(Mutex<State>);
 struct State {
     /// Kernels by the address of their declaration.
     kernels: HashMap<usize, Arc<DeclaredKernel>>,
-    /// Modules by the image's place in the program. A kernel with tables has a module of its own,
-    /// by the place of its declaration, since tables belong to a module.
+    /// Modules by the image's address in the program. A kernel with tables has a module of its own,
+    /// under the address of its declaration, because tables belong to a module.
     modules: HashMap<(usize, usize), Handle<sys::CUmod_st>>,
     /// Replaced kernels. Their launches may be in flight, and dropping one may unload its module.
     replaced: Vec<Arc<DeclaredKernel>>,
@@ -55,14 +56,14 @@ impl Images {
         locked(&self.0).modules.len()
     }
 
-    /// The kernel of a declaration on a context, which is bound. Loads it if need be, and waits for
-    /// that.
+    /// The kernel of a declaration in a context, which must be bound. If necessary, loads it, and
+    /// waits for that.
     pub(crate) fn kernel(
         &self,
         context: &Context,
         declaration: &'static Declaration,
     ) -> Result<Arc<DeclaredKernel>> {
-        // Held while an image is loaded, so that no two threads load one.
+        // The lock is held while an image is loaded, so that no two threads load one.
         let mut state = locked(&self.0);
         if let Some(kernel) = state.kernels.get(&key(declaration)) {
             return Ok(Arc::clone(kernel));
@@ -72,7 +73,7 @@ impl Images {
         Ok(kernel)
     }
 
-    /// Puts the kernel of a declaration in place of an earlier one.
+    /// Replaces the kernel of a declaration.
     #[cfg(feature = "cudarc")]
     pub(crate) fn put(&self, declaration: &'static Declaration, kernel: DeclaredKernel) {
         let mut state = locked(&self.0);
@@ -166,8 +167,8 @@ fn function(
     Ok(found.raw())
 }
 
-/// Refuses a function that takes other parameters than declared. Drivers before CUDA 12.4 do not
-/// tell the parameters of machine code.
+/// Returns an error if a function takes other parameters than declared. Drivers before CUDA 12.4 do
+/// not know the parameters of machine code.
 pub(crate) fn check_parameters(
     context: &Context,
     declaration: &'static Declaration,
@@ -210,8 +211,8 @@ fn compare(declaration: &Declaration, found: &[usize]) -> Result<(), KernelError
     Ok(())
 }
 
-/// Writes the tables of a module, before anything of it is launched. Waits for that, on a stream of
-/// its own.
+/// Writes the tables of a module, before any of its kernels is launched. Waits for that, on a
+/// stream of its own.
 fn write_tables(
     context: &Context,
     declaration: &'static Declaration,

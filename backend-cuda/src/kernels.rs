@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Modules of type `M` and their functions, as far as they were needed: loading one takes the
-/// driver longer than many launches. They are part of the program, so they stay loaded.
+/// driver longer than many launches. They belong to the program, so they stay loaded.
 #[derive(Debug)]
 pub(crate) struct LoadedModules<M, F> {
     pub(crate) modules: BTreeMap<M, Handle<sys::CUmod_st>>,
@@ -72,8 +72,8 @@ pub(crate) struct Queue<'a> {
     /// The context of the stream is bound.
     pub(crate) driver: &'a Driver,
     pub(crate) stream: sys::CUstream,
-    /// Whether launches may begin while the one in front of them works. That one is this crate's,
-    /// or has waited for all work before it.
+    /// Whether a launch may begin while the previous one in the stream still runs. The previous one
+    /// belongs to this crate, or has waited for all earlier work.
     pub(crate) overlap: bool,
 }
 
@@ -104,7 +104,7 @@ impl CopyKernels {
         }
     }
 
-    /// Carries out `plan`. Does not synchronize. `cache`: the launches of the stream's last copies.
+    /// Executes `plan`. `cache` has the launches of the stream's last copies. Does not synchronize.
     pub(crate) fn copy(&self, to: Queue<'_>, plan: &Plan, at: Addresses, cache: &mut LaunchCache) -> Answer {
         select(self.memory, plan, at, cache, |launch| self.launch(to, launch, launch.params.as_ptr().0))
     }

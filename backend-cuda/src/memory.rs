@@ -16,7 +16,7 @@ use crate::{
 
 /// Device memory from the stream-ordered pool of a device.
 ///
-/// Freed by an operation, not by dropping: see [`Buffer`]. One over memory that was mapped or
+/// An operation frees it, not a drop: see [`Buffer`]. A buffer over memory that was mapped or
 /// adopted is not freed at all.
 ///
 /// The stream on which it is freed keeps the last 8 blocks of at most 1 MiB, and allocates them
@@ -57,7 +57,7 @@ unsafe impl Buffer for CudaBuffer {
     }
 }
 
-/// Page-locked host memory that the device reads and writes by itself.
+/// Page-locked host memory that the device itself reads and writes.
 #[derive(Debug)]
 pub struct CudaHostBuffer {
     start: Handle<u8>,

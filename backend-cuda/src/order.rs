@@ -1,8 +1,8 @@
-//! Order, search, and sums by index: every call is a list of steps in memory of its own.
+//! Order, search, and sums by index. Every call is a list of steps in memory of its own.
 //!
-//! `plan` writes the list: operands that do not lie densely are copied, kernels of `kernels/orders` run,
-//! results that do not lie densely are copied back. It is written twice, once to know how much memory the
-//! steps need, and once with the address of that memory, so that one allocation serves a call.
+//! `plan` writes the list: operands that are not dense are copied, kernels of `kernels/orders` run, and
+//! results that are not dense are copied back. The list is written twice, once to find out how much
+//! memory the steps need, and once with the address of that memory, so that one allocation serves a call.
 #![allow(unsafe_code)] // launches kernels on the memory of operations, and frees memory that they have used
 
 mod by_index;

@@ -17,7 +17,7 @@ const ALIGNMENT: usize = 64;
 /// Most bytes of an image.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Bytes as they were before they were compressed.
+/// The bytes of an image before it was compressed.
 #[derive(Debug)]
 pub(crate) struct Image {
     buffer: Vec<u8>,
@@ -25,8 +25,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Decompresses a block behind the length of the image: 4 bytes, low byte first. `dictionary`:
-    /// the dictionary of its compression. `None` if it is corrupt.
+    /// Decompresses a block that comes after the length of the image: 4 bytes, low byte first.
+    /// `dictionary` is the one used for compression. `None` if the block is corrupt.
     pub(crate) fn of(packed: &[u8], dictionary: &[u8]) -> Option<Self> {
         let (len_bytes, block) = packed.split_first_chunk()?;
         let len_bytes = usize::try_from(u32::from_le_bytes(*len_bytes)).ok()?;
@@ -58,8 +58,8 @@ impl Packed {
         Self { packed, image: OnceLock::new() }
     }
 
-    /// The image, decompressed by the first call and kept: a process needs few of them, and one for
-    /// each of its devices.
+    /// The image. The first call decompresses it, and it is kept: a process needs few images, and
+    /// one for each of its devices.
     pub(crate) fn image(&self) -> Answer<&[u8]> {
         let image = self.image.get_or_init(|| Image::of(self.packed, &[]));
         image.as_ref().map(Image::bytes).ok_or(INVALID_IMAGE)

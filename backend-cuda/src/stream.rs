@@ -1,4 +1,4 @@
-//! Streams: every operation is one driver call, enqueued.
+//! Streams. Every operation is one driver call, which is enqueued.
 #![allow(unsafe_code)] // calls the driver with the stream it owns
 
 mod copy;
@@ -47,7 +47,7 @@ pub(crate) struct RawStream {
     scratch: Mutex<scratch::Scratch>,
     workspace: Mutex<workspace::Workspace>,
     idle: Mutex<idle::Idle>,
-    /// Memory and kernels of the captured operations. None on a stream that captures nothing.
+    /// Memory and kernels of the captured operations; `None` on a stream that captures nothing.
     held: Option<Mutex<held::Held>>,
 }
 
@@ -67,11 +67,11 @@ impl RawStream {
         Self::open_holding(context, streams, None)
     }
 
-    /// Opens a stream for operations that are captured; what they need is allocated here.
+    /// Opens a stream whose operations are captured. Memory that they need is allocated here.
     pub(crate) fn open_to_capture(self: &Arc<Self>) -> Result<Arc<Self>> {
         let stream =
             Self::open_holding(&self.context, &self.streams, Some(Mutex::new(held::Held::new(self))))?;
-        // No copy of a graph begins while the one in front of it works.
+        // No copy of a graph begins while the one before it runs.
         stream.share();
         Ok(stream)
     }
@@ -133,7 +133,7 @@ impl RawStream {
         CudaEvent::record(self.context(), self.raw(), kind)
     }
 
-    /// Makes what is enqueued later run after an event that is there.
+    /// Makes later work run after an event that exists.
     pub(crate) fn wait_on(&self, operation: &'static str, event: sys::CUevent) -> Result<()> {
         self.context().wait(operation, self.raw(), event)
     }
@@ -189,7 +189,7 @@ impl RawStream {
         Ok(CudaBuffer::new(self.context(), address, len_bytes))
     }
 
-    /// Frees memory, or keeps it to be allocated again.
+    /// Frees memory, or keeps it for a later allocation.
     pub(crate) fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
         if let Some(held) = &self.held {
@@ -267,7 +267,7 @@ impl RawStream {
         })
     }
 
-    /// Waits until all is done that was enqueued so far.
+    /// Waits until everything enqueued so far is done.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.context().call("synchronize", |driver| {
             // SAFETY: the stream is alive, and its context bound.

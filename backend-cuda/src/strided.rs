@@ -1,5 +1,5 @@
-//! From a copy plan to kernel launches, for tests and for programs that ask why a copy is slow: the
-//! precompiled kernel, its parameters, and the reason. Pure; no driver.
+//! Turns a copy plan into kernel launches: the precompiled kernel, its parameters, and the reason
+//! for it. Pure; no driver. It is public for tests, and for programs that ask why a copy is slow.
 //!
 //! | family | takes | idea |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | tile | sides that are fastest along different axes | whole rows of the source into shared memory, whole runs of the destination out of it |
 //! | gather | everything | one element a thread |
 //!
-//! `join` makes one launch of several copies to one destination, where that is faster.
+//! `join` makes one launch of several copies to one destination, if that is faster.
 //!
 //! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the
 //! width of an element, the alignment of the addresses and the speed of the device's memory;

@@ -1,17 +1,17 @@
-//! Finds instructions that only one side of a selection needs, to skip them where the other is
-//! chosen.
+//! Finds instructions that only one side of a selection needs, so that they can be skipped if the
+//! other side is chosen.
 //!
-//! Programs compute both sides of every selection. Where a side is long, such as the reduction of
-//! huge angles, a branch around it costs less. Selections by one condition share a branch.
+//! Programs compute both sides of every selection. If a side is long, such as the reduction of huge
+//! angles, a branch around it costs less. Selections by one condition share a branch.
 
 use std::ops::Range;
 
 use devarray::function::primitive::{Binary, Constant, Instruction, Program, Register, RegisterType, Unary};
 
-/// Least cost, in simple instructions, of a side that is worth a branch.
+/// The least cost, in simple instructions, of a side that is worth a branch.
 const WORTH: u32 = 24;
 
-/// Numbers of fewer bits are often equal to a constant by chance.
+/// Numbers with fewer bits are often equal to a constant by chance.
 const FEW_BITS: u32 = 8;
 
 /// A group of instructions that are computed together or not at all; group 0 is always computed.
@@ -25,14 +25,15 @@ pub(super) struct Regions {
     branches: Vec<Branch>,
 }
 
-/// Selections by one condition, made by a branch where the first of them stands.
+/// Selections by one condition. A branch takes the place of the first of them.
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) condition: Register,
     /// The selections, in order.
     pub(super) selections: Vec<usize>,
-    /// Instructions that only the true side needs, and only the false side. A side that is not long
-    /// enough to be skipped is in the region of the selections; one is long enough.
+    /// Instructions that only the true side needs, and instructions that only the false side needs.
+    /// A side that is too short to be skipped belongs to the region of the selections; at least one
+    /// is long enough.
     pub(super) sides: [Region; 2],
 }
 
@@ -49,7 +50,7 @@ impl Tree {
         self.parents.len() - 1
     }
 
-    /// The other side of a selection: both sides were made one after the other.
+    /// The other side of a selection. Both sides were made one after the other.
     fn other_side(region: Region) -> Region {
         if region % 2 == 1 { region + 1 } else { region - 1 }
     }
@@ -75,15 +76,15 @@ impl Tree {
 }
 
 impl Regions {
-    /// `skipped`: instructions that are computed elsewhere.
+    /// Finds the regions of a program. `skipped` instructions are computed elsewhere.
     pub(super) fn of(program: &Program, skipped: impl Fn(usize) -> bool) -> Self {
         let instructions = program.instructions();
         let mut tree = Tree { parents: vec![0] };
         let mut of: Vec<Option<Region>> = vec![None; instructions.len()];
-        // The last selection of each first.
+        // Branches come in the order of their last selections, the last first.
         let mut branches: Vec<Branch> = Vec::new();
         of[program.result().index()] = Some(0);
-        // Users come after what they use.
+        // Walks backwards, because users come after the values that they use.
         for at in (0..instructions.len()).rev().filter(|&at| !skipped(at)) {
             let region = of[at].unwrap_or(0);
             of[at] = Some(region);
@@ -131,8 +132,8 @@ impl Regions {
         for region in 1..costs.len() {
             let outer = kept[tree.parents[region]];
             // A branch around nearly everything would keep the assembler from interleaving the
-            // elements' instructions. This holds for a branch around a side that costs little
-            // beside the other, which is always computed.
+            // elements' instructions. So would a branch around a side that costs little compared
+            // with the other side, if that is always computed.
             let is_worth = costs[region] >= WORTH
                 && 3 * costs[region] <= 2 * costs[outer]
                 && 4 * costs[region] >= costs[Tree::other_side(region)];
@@ -151,7 +152,7 @@ impl Regions {
         self.of[instruction]
     }
 
-    /// The branch that stands where an instruction does, a selection.
+    /// The branch that takes the place of an instruction, which is a selection.
     pub(super) fn branch(&self, instruction: usize) -> Option<&Branch> {
         self.branches.iter().find(|branch| branch.selections[0] == instruction)
     }
@@ -162,7 +163,7 @@ fn has_any(tree: &Tree, of: &[Option<Region>], among: Range<usize>, sides: [Regi
     of[among].iter().flatten().any(|&region| sides.into_iter().any(|side| tree.contains(side, region)))
 }
 
-/// The value that a condition nearly always has, as far as its form tells.
+/// The value that a condition nearly always has, if its form shows that.
 fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
     let constant = |register: Register| match instructions[register.index()] {
         Instruction::Constant(constant) => Some(constant),
@@ -179,17 +180,17 @@ fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
     match instructions[condition.index()] {
         Instruction::Unary(Unary::Not, of) => foreseen(instructions, of).map(|value| !value),
         Instruction::Binary(op @ (Binary::And | Binary::Or), a, b) => {
-            // The value that decides if one of both has it.
+            // This value decides, even if only one operand has it.
             let decisive = op == Binary::Or;
             match [a, b].map(|of| foreseen(instructions, of)) {
                 both if both.contains(&Some(decisive)) => Some(decisive),
                 [a, b] => a.and(b),
             }
         }
-        // Not NaN.
+        // A number equals itself unless it is NaN.
         Instruction::Binary(Binary::Equal, a, b) if a == b => Some(true),
         Instruction::Binary(Binary::Less, a, b) if is_infinite(a) || is_infinite(b) => Some(true),
-        // One number among very many is rarely met; a number of few bits often is.
+        // One number among very many is rarely met. A number with few bits is met often.
         Instruction::Binary(Binary::Equal, a, b) if constant(b).is_some() => {
             let Instruction::Binary(Binary::And, _, mask) = instructions[a.index()] else {
                 return Some(false);

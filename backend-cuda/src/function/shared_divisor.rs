@@ -1,5 +1,5 @@
-//! Divides `f32` by a divisor that many elements share, without an instruction that divides, and
-//! exactly rounded all the same.
+//! Divides `f32` by a divisor that many elements share, without a division instruction, and still
+//! exactly rounded.
 //!
 //! The dividend times the inverse, rounded to nearest, is within 1.5 places of the quotient. One
 //! correction by the remainder then rounds it exactly, unless something underflows or overflows on
@@ -21,13 +21,13 @@ const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 /// The range of the divisions so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reciprocals {
-    /// The largest divisor, by the distance of its bits from the low end of the range: a divisor
-    /// below that end, a negative one or a NaN is farther than the high end.
+    /// The largest divisor, as the distance of its bits from the low end of the range. A divisor
+    /// below that end, a negative divisor and a NaN are farther away than the high end.
     divisors: Reg,
     /// The sum of the absolute values of dividends: it is at least each of them, and NaN if one is.
     sum: Reg,
     /// The smallest dividend, in an order of bits that starts at the smallest number of the range
-    /// and ends with 0, then the numbers below the range.
+    /// and ends with 0, and after it the numbers below the range.
     smallest: Reg,
 }
 
@@ -118,7 +118,8 @@ impl Reciprocals {
             let Self { sum, smallest, .. } = self;
             let size = text.set(Bank::F32, "abs.f32", format_args!("{number}"));
             text.line(format_args!("add.rn.f32 {sum}, {sum}, {size}"));
-            // Without the sign, and shifted so that 0 is the first value that is still allowed.
+            // The sign is dropped, and the bits are shifted so that 0 is the first value that is
+            // still allowed.
             let bits = text.set32("mov.b32", format_args!("{number}"));
             let shift = (2 * DIVIDENDS[0]).wrapping_neg();
             let shifted = text.set32("mad.lo.u32", format_args!("{bits}, 2, {shift:#x}"));

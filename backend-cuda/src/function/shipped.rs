@@ -11,8 +11,8 @@ use crate::packed::Image;
 
 static SHIPPED: &[u8] = include_bytes!("../../kernels/functions/shipped.bin");
 
-/// Major numbers of the generations that machine code is shipped for. It runs on all devices of its
-/// generation.
+/// The major numbers of the generations for which machine code is shipped. The code runs on all
+/// devices of its generation.
 const GENERATIONS: [u32; 3] = [7, 8, 9];
 
 /// A text, and its code for each generation.
@@ -33,7 +33,7 @@ pub(super) fn machine_code(text: &str, major: u32) -> Option<Image> {
     unpacked(&row, 1 + generation)
 }
 
-/// The rows of the file, as far as they are sound. The first one holds dictionaries.
+/// The valid rows of the file. The first one holds dictionaries.
 fn rows() -> Option<impl Iterator<Item = Row>> {
     let number = |word: usize| {
         let bytes = SHIPPED.get(8 * word..8 * word + 8)?;

@@ -1,10 +1,10 @@
-//! PTX text, written one instruction at a time into registers that are set once.
+//! PTX text. It is written one instruction at a time, into registers that are set once.
 
 use std::fmt::{self, Write as _};
 
 use devarray::function::primitive::RegisterType;
 
-/// The type of a register. `B16` is used on the way to and from halves alone.
+/// The type of a register. `B16` is only used to convert halves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bank {
     Predicate,
@@ -59,16 +59,16 @@ impl fmt::Display for Reg {
     }
 }
 
-/// The body of a kernel, as far as it is written.
+/// The body of a kernel that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     body: String,
     counts: [u32; Bank::ALL.len()],
     labels: u32,
     guard: Option<Reg>,
-    /// Blocks that a multiprocessor should hold at once.
+    /// The number of blocks that a multiprocessor should hold at once.
     resident: Option<u32>,
-    /// Whether there is shared memory whose size the launch says.
+    /// Whether there is shared memory with a size that the launch sets.
     has_dynamic: bool,
     /// The bits of the constants in memory.
     constants: Vec<u64>,
@@ -77,7 +77,7 @@ pub(super) struct Text {
 /// The kernel's name, and its one parameter.
 pub(super) const ENTRY: &str = "map";
 
-/// The name of shared memory whose size the launch says.
+/// The name of shared memory with a size that the launch sets.
 pub(super) const DYNAMIC: &str = "kept";
 
 /// The name of constants in memory.
@@ -162,9 +162,9 @@ impl Text {
         self.line(format_args!("@{holds} bra {label}"));
     }
 
-    /// A constant `f64`. An instruction holds the high half of one. A constant with bits in its low
-    /// half lies in constant memory: else the assembler writes two instructions for it at every
-    /// use, also in a loop.
+    /// A constant `f64`. An instruction can hold the high half of one. A constant with bits in its
+    /// low half is put into constant memory: otherwise the assembler writes two instructions for it
+    /// at every use, even in a loop.
     pub(super) fn constant(&mut self, bits: u64) -> Reg {
         if bits.trailing_zeros() >= 32 {
             return self.set(Bank::F64, "mov.f64", format_args!("0d{bits:016X}"));
@@ -172,7 +172,7 @@ impl Text {
         self.in_memory(Bank::F64, bits)
     }
 
-    /// A constant `f32` that the assembler does not know.
+    /// A constant `f32` that the assembler cannot see.
     pub(super) fn constant_f32(&mut self, bits: u32) -> Reg {
         self.in_memory(Bank::F32, bits.into())
     }

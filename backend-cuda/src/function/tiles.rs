@@ -20,11 +20,11 @@ const SIDES: [usize; 3] = [64, 32, 16];
 /// Words of 4 bytes of shared memory that every kernel may use.
 const SHARED_WORDS: usize = 48 * 1024 / 4;
 
-/// From this distance in bytes along the result's axis on, neighbouring threads share nothing that
-/// they load.
+/// At this distance in bytes along the result's axis, or more, neighbouring threads load nothing in
+/// common.
 const APART_BYTES: i64 = 32;
 
-/// Longest programs: a thread computes at least [`VECTOR`] elements.
+/// The longest programs: a thread computes at least [`VECTOR`] elements.
 const INSTRUCTIONS: usize = 512;
 
 /// Whether an input is far apart along an axis, and near along another.
@@ -34,7 +34,7 @@ fn is_far_along_inner(operands: &MapOperands, operand: usize, inner: usize, othe
     element && inner >= APART_BYTES && (1..APART_BYTES).contains(&other) && other < inner
 }
 
-/// The launch for inputs of both kinds; `None` for any other.
+/// The launch for inputs of both kinds; `None` for other inputs.
 pub(super) fn choose(operands: &MapOperands, instructions: usize, scalars: &[u64]) -> Option<MapLaunch> {
     let inner = operands.rank().checked_sub(1)?;
     let size = operands.kinds[0].len_bytes();
@@ -74,7 +74,7 @@ pub(super) fn choose(operands: &MapOperands, instructions: usize, scalars: &[u64
 fn sides(axes: &Axes, is_transposed: &[bool]) -> (u64, u64) {
     let fits = |side: usize| {
         let transposed = axes.outer.kinds.iter().zip(is_transposed).filter(|(_, transposed)| **transposed);
-        // A tile of the same area takes at most what this long one does.
+        // A tile of the same area takes at most as much as this long one.
         let words: usize =
             transposed.map(|(&kind, _)| shared_words(kind, side * side / VECTOR, VECTOR)).sum();
         words <= SHARED_WORDS

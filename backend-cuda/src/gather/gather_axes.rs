@@ -1,4 +1,4 @@
-//! A gather in few axes, in bytes. Pure; no driver.
+//! Reduces a gather to few axes, in bytes. It is pure, and needs no driver.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{memory::CudaBuffer, strided::params::FastDiv};
 
-/// Most elements of a launch, so that 32 bits count them and its threads.
+/// The most elements of a launch, so that 32 bits can count them and its threads.
 const MAX_TOTAL: u64 = 1 << 30;
 
 /// The strides of an axis: in the array, the elements, the indices and the mask, in bytes, in the
@@ -37,7 +37,7 @@ fn element_strides(bytes: usize) -> GatherStrides {
     [bytes, bytes, 0, 0, 0, 0]
 }
 
-/// Whether another index, or byte of the mask, belongs to the next position.
+/// Whether the next position has another index, or another byte of the mask.
 fn has_indices(axis: &GatherAxis) -> bool {
     [INDICES, MASK, POSITION].iter().any(|&side| axis.strides[side] != 0)
 }
@@ -62,8 +62,8 @@ pub(super) struct GatherAxes {
 }
 
 impl GatherAxes {
-    /// The axes of a gather, sorted and joined, and its parameter. None if there are too many to
-    /// choose an index in. `report`: where an index out of range is reported, if it is.
+    /// The axes of a gather, sorted and joined, and its parameter. `None` if an index counts along
+    /// too many axes. `report` is where an index out of range is reported.
     pub(super) fn new(op: &GatherOp<'_, CudaBuffer>, report: Option<Report>) -> Option<Self> {
         let work = op.work();
         let width = isize::try_from(work.width_bytes).ok()?;
@@ -206,8 +206,8 @@ impl GatherAxes {
     }
 }
 
-/// Hands the parameter with its axes to `submit`, once if it is not too large for one launch; else
-/// in parts, in row-major order of the axes if they are cut along the `outermost`.
+/// Passes the parameter with its axes to `submit`: once if one launch is enough, otherwise in
+/// parts. If the axes are cut along the `outermost`, the parts come in row-major order of the axes.
 ///
 /// # Errors
 ///

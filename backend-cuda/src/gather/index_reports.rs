@@ -1,10 +1,10 @@
-//! Reports of indices out of range: a gather writes the first one to a slot of its own in memory of
-//! the host, and core asks for it after a wait.
+//! Reports of indices out of range: a gather writes its first one to its own slot in memory of the
+//! host, and core asks for it after a wait.
 //!
-//! A gather has its slot from its launch until core asks. The number of slots is the most gathers
-//! at a time that core had not asked for. Slots are never cleared: a report has the key of its
-//! gather beside it. Keys are the numbers of gathers from a random one on, so that earlier bytes of
-//! the memory do not pass for a report.
+//! A gather has its slot from its launch until core asks. So there are as many slots as there were
+//! gathers at one time for which core had not asked. Slots are never cleared, because a report has
+//! the key of its gather beside it. Keys are the numbers of gathers, counted from a random number,
+//! so that older bytes of the memory do not pass for a report.
 #![allow(unsafe_code)] // reads and owns memory that the device writes
 
 use std::{
@@ -35,7 +35,7 @@ struct Slots {
     /// The key of gather 0.
     first_key: u64,
     pages: Vec<Page>,
-    /// Slots that no gather has.
+    /// Slots that belong to no gather.
     free: Vec<Report>,
     /// The slot of each gather by its number, and the errors without the device's part.
     taken: HashMap<u64, (Report, [IndexError; 2])>,
@@ -64,13 +64,13 @@ pub(crate) struct Report {
     /// The slot's address on the device.
     pub(crate) slot: u64,
     pub(super) state: u64,
-    /// Even.
+    /// The key, which is even.
     pub(crate) key: u64,
 }
 
 impl IndexReports {
-    /// A slot for a gather that is about to be launched. Allocates if there is none.
-    /// `errors` are the mistakes that the report may tell, but for the findings of the device.
+    /// Takes a slot for a gather that is about to be launched. Allocates if there is none. `errors`
+    /// are the mistakes that the report may state, without the device's findings.
     pub(crate) fn take_slot(
         &self,
         context: &Context,
@@ -87,7 +87,8 @@ impl IndexReports {
         Ok(report)
     }
 
-    /// Forgets a gather that could not be enqueued. Part of it may run, so its slot is lost.
+    /// Forgets a gather that could not be enqueued. Part of it may run, so its slot is not used
+    /// again.
     pub(crate) fn forget(&self, gather: u64) {
         locked(&self.0).taken.remove(&gather);
     }

@@ -1,6 +1,7 @@
 //! The kernels, loaded on first use and launched with their parameter by value.
 //!
-//! Beside the store of the kernels of copies, so that a program without gathers never unpacks them.
+//! They are kept apart from the kernels of copies, so that a program without gathers never unpacks
+//! them.
 #![allow(unsafe_code)] // loads a module and launches from it
 
 use std::{ffi::CStr, ptr, sync::Mutex};
@@ -35,12 +36,12 @@ const MOVES: [[&CStr; 4]; 5] = [
     [c"take_16", c"take_near_16", c"put_16", c"put_near_16"],
 ];
 
-/// Picks elements of this many bytes; `near` if the parameter is.
+/// The kernel that picks elements of this many bytes; `near` says whether the parameter is near.
 pub fn take(width: u32, near: bool) -> &'static CStr {
     MOVES[width.ilog2() as usize][usize::from(near)]
 }
 
-/// Puts elements of this many bytes, likewise.
+/// The kernel that puts elements of this many bytes; `near` says whether the parameter is near.
 pub fn put(width: u32, near: bool) -> &'static CStr {
     MOVES[width.ilog2() as usize][2 + usize::from(near)]
 }
@@ -59,7 +60,8 @@ pub fn select(width: u32, line: bool) -> &'static CStr {
     SELECTS[width.ilog2() as usize][usize::from(line)]
 }
 
-/// Elements of a tile of a selection: as many as `select.cuh` says. A line has 16 KiB, or fewer.
+/// The number of elements in a tile of a selection, which `select.cuh` determines. A tile of a line
+/// has at most 16 KiB.
 pub fn select_elements(width: u32, line: bool) -> u32 {
     if line { THREADS * (64 / width).min(16) } else { BLOCK_ELEMENTS }
 }

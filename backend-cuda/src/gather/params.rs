@@ -1,8 +1,8 @@
-//! The parameter of the kernels, and their reports to the host; as in `by_index.cu`.
+//! The parameter of the kernels, and their reports to the host, as `by_index.cu` declares them.
 
 use crate::strided::params::FastDiv;
 
-/// Axes that a launch can have.
+/// The most axes of a launch.
 pub const MAX_AXES: usize = 24;
 /// Axes of two elements or more that indices can count along: 64 bits count no more elements.
 pub const MAX_INDEXED_AXES: usize = 64;
@@ -63,8 +63,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// Whether the kernels for few axes and short steps do it: two axes at most, steps and indices
-    /// that 32 bits hold, indices along one axis, and no winners.
+    /// Whether the kernels for few axes and short steps can do it. They take at most two axes,
+    /// steps and indices that fit 32 bits, indices along one axis, and no winners.
     pub fn is_near(&self) -> bool {
         let axes = &self.at[..NEAR_AXES];
         let strides = axes.iter().flat_map(|axis| [axis.indexed, axis.elements, axis.indices, axis.mask]);

@@ -12,7 +12,7 @@ use super::{
     plan::Plan,
 };
 
-/// Elements of a group that one warp sums, as in `groups.cuh`.
+/// The most elements of a group that one warp sums, as in `groups.cuh`.
 const SHORT: u64 = 1024;
 
 /// Counts of the lists of long groups, as in `groups.cuh`.
@@ -59,7 +59,7 @@ impl Plan<'_, '_> {
             return Some(());
         }
         let multiprocessors = u64::from(self.given.multiprocessors);
-        // Warps that the device holds get work before one of them gets more.
+        // Every warp that the device holds gets work before a warp gets more.
         let each = (items / (multiprocessors * 64)).clamp(1, most);
         let blocks = items.div_ceil(8 * each).min(multiprocessors * blocks);
         let params = Params { each, ..params };
@@ -79,7 +79,7 @@ impl Plan<'_, '_> {
         Some(())
     }
 
-    /// The place of each index, `extent` for those that have none, which are told.
+    /// The place of each index. Indices without a place get `extent`, and are reported.
     fn places(&mut self, input: usize, extent: u64, from_end: bool) -> Option<u64> {
         let of = self.element_type(input);
         u32::try_from(extent).ok()?;
@@ -96,8 +96,8 @@ impl Plan<'_, '_> {
         Some(z)
     }
 
-    /// What goes to each place, in rising position: the positions, or words of `payload` in their place,
-    /// and where each place begins among them.
+    /// Groups the elements by place, in rising position: gives their positions, or words of `payload`
+    /// instead, and where each place begins among them.
     fn grouped(&mut self, places: u64, len: u64, extent: u64, payload: Option<u64>) -> Option<(u64, u64)> {
         let (sorted, positions) = (self.own(len * 4), self.own(len * 4));
         let lines = Lines { of: ElementType::U32, from: places, len, count: 1, turned: false };

@@ -14,7 +14,7 @@ use super::{
 const TILE: u64 = 256 * 8;
 
 impl Plan<'_, '_> {
-    /// Tells the host, and the program, how many there are.
+    /// Reports the number of rows to the host, and to the program.
     fn counted(&mut self, c: u64) -> Option<()> {
         if let Some(rows) = room(self.op) {
             let told = self.told(Params { c, extent: rows as u64, ..Params::default() });

@@ -1,4 +1,4 @@
-//! Lines that are sorted, and where they go.
+//! Lines to be sorted, and their destination.
 
 use devarray::function::ElementType;
 
@@ -8,18 +8,18 @@ pub(super) const ROW_TILES: [u64; 3] = [256, 1024, 3072];
 /// Elements of the longest line that a block sorts.
 pub(super) const ROWS_LEN: u64 = ROW_TILES[2];
 
-/// Lines of one length, of a type, one behind the other.
+/// Lines of one length and type, one after the other.
 #[derive(Clone, Copy)]
 pub(super) struct Lines {
     pub(super) of: ElementType,
     pub(super) from: u64,
     pub(super) len: u64,
     pub(super) count: u64,
-    /// The greatest first.
+    /// Whether the greatest comes first.
     pub(super) turned: bool,
 }
 
-/// Where sorted lines go.
+/// The destination of sorted lines.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sorted {
     /// Elements, if wanted.
@@ -29,12 +29,13 @@ pub(super) struct Sorted {
     pub(super) narrow: bool,
     /// Words that move with the elements in place of positions.
     pub(super) payload: Option<u64>,
-    /// Only the first of each line: how many. For lines that a block sorts.
+    /// If only the first elements of each line are wanted, their number. Only for lines that a
+    /// block sorts.
     pub(super) taken: Option<u64>,
 }
 
 impl Lines {
-    /// Whether they are long enough that counts of digits are faster than a sort.
+    /// Whether they are so long that counting digits is faster than comparing.
     pub(super) fn are_long(self) -> bool {
         self.len > ROWS_LEN && u32::try_from(self.len).is_ok()
     }

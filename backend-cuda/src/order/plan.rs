@@ -1,4 +1,5 @@
-//! The steps of a call, in memory whose length they decide. Pure; no driver.
+//! The steps of a call, which also determine how much memory it needs. It is pure, and needs no
+//! driver.
 
 use std::ffi::CStr;
 
@@ -30,10 +31,10 @@ pub(super) enum Step {
     Copy(copy::Plan, Addresses),
 }
 
-/// The values that are known before the steps.
+/// The values that are known before the steps are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Given {
-    /// Where the call's own memory begins; 0 to find out how much is needed.
+    /// Where the call's own memory begins; 0 if only its length is asked for.
     pub(super) base: u64,
     pub(super) report: Option<Report>,
     pub(super) multiprocessors: u32,
@@ -44,13 +45,13 @@ pub(super) struct Plan<'a, 'op> {
     pub(super) op: &'a OrderOp<'op, CudaBuffer>,
     pub(super) given: Given,
     pub(super) steps: Vec<Step>,
-    /// Copies of results to where they belong, behind all else.
+    /// Copies of results to their destination, after everything else.
     last: Vec<Step>,
     len_bytes: u64,
 }
 
-/// What the host may be told of an index, but for the place: an index that has none, or what else a call
-/// finds. Kernels say which it is.
+/// The errors that the host may get for an index, without the position: an index without a place, or
+/// another mistake that the call finds. Kernels say which one it is.
 pub(super) fn errors_of(op: &OrderOp<'_, CudaBuffer>) -> Option<[IndexError; 2]> {
     let call = op.call();
     let operation = GatherOperation::ALL.into_iter().find(|operation| operation.name() == call.name())?;
@@ -75,7 +76,7 @@ pub(super) fn errors_of(op: &OrderOp<'_, CudaBuffer>) -> Option<[IndexError; 2]>
     })
 }
 
-/// Rows that counted results have room for; none if no such result is wanted.
+/// The number of rows for which counted results have room; `None` if no such result is wanted.
 pub(super) fn room(op: &OrderOp<'_, CudaBuffer>) -> Option<usize> {
     let counted =
         |side: &&OrderSide<'_, CudaBuffer>| !matches!((op.call(), side.number()), (Call::Unique, 2));
@@ -95,7 +96,7 @@ fn last_axis(layout: &Layout, axis: usize) -> Option<Layout> {
 }
 
 impl<'a, 'op> Plan<'a, 'op> {
-    /// The steps of a call; none if it is larger than the kernels count.
+    /// The steps of a call; `None` if it is larger than the kernels can count.
     pub(super) fn new(op: &'a OrderOp<'op, CudaBuffer>, given: Given) -> Option<Self> {
         let mut plan = Self { op, given, steps: Vec::new(), last: Vec::new(), len_bytes: 0 };
         match *op.call() {
@@ -123,14 +124,14 @@ impl<'a, 'op> Plan<'a, 'op> {
         usize::try_from(self.len_bytes).unwrap_or(usize::MAX)
     }
 
-    /// Memory of the call's own, aligned for any element.
+    /// Takes memory for the call itself, aligned for any element.
     pub(super) fn own(&mut self, len_bytes: u64) -> u64 {
         let at = self.len_bytes;
         self.len_bytes = at.saturating_add(len_bytes).next_multiple_of(256);
         self.given.base + at
     }
 
-    /// Memory of the call's own that is 0, in whole words.
+    /// Takes memory for the call itself that is 0, in whole words.
     pub(super) fn cleared(&mut self, len_bytes: u64) -> u64 {
         let address = self.own(len_bytes);
         self.fill(address, 0, len_bytes.next_multiple_of(4));
@@ -151,7 +152,7 @@ impl<'a, 'op> Plan<'a, 'op> {
         address
     }
 
-    /// Launches as many threads as there are elements, or as the device holds several times.
+    /// Launches one thread per element, or fewer: several times as many as the device holds.
     pub(super) fn each(&mut self, module: Module, kernel: &'static CStr, len: u64, params: Params) {
         let most = u64::from(self.given.multiprocessors) * 32;
         self.launch((module, kernel), len.div_ceil(256).min(most), 0, params);
@@ -198,7 +199,7 @@ impl<'a, 'op> Plan<'a, 'op> {
         axis_of(axis, self.shape(0).len())
     }
 
-    /// Where the elements of an input lie densely, in row-major order with `last` as the last axis.
+    /// The address of an input's dense elements, in row-major order with `last` as the last axis.
     pub(super) fn input(&mut self, number: usize, last: Option<usize>) -> Option<u64> {
         let side = &self.op.inputs()[number];
         match last {
@@ -207,7 +208,7 @@ impl<'a, 'op> Plan<'a, 'op> {
         }
     }
 
-    /// Where the elements of a layout of a side lie densely: where they are, or copied.
+    /// The address of a side's dense elements in the order of a layout: in place, or copied.
     pub(super) fn dense(&mut self, side: &OrderSide<'_, CudaBuffer>, layout: &Layout) -> Option<u64> {
         let Some(buffer) = side.buffer().filter(|_| !layout.is_empty()) else { return Some(0) };
         let item = side.element_type().len_bytes();
@@ -221,8 +222,8 @@ impl<'a, 'op> Plan<'a, 'op> {
         Some(to)
     }
 
-    /// Where to write a result densely, with `last` as the last axis; `None` if it is not wanted or has no
-    /// elements. What was there is there, if `keeps`.
+    /// The address to write a result to, densely, with `last` as the last axis; `None` if it is not wanted
+    /// or has no elements. With `keeps`, the old elements are there.
     pub(super) fn result(&mut self, number: usize, last: Option<usize>, keeps: bool) -> Option<Option<u64>> {
         let Some(side) = self.op.results().iter().find(|side| side.number() == number) else {
             return Some(None);
@@ -248,8 +249,8 @@ impl<'a, 'op> Plan<'a, 'op> {
         Some(Some(address))
     }
 
-    /// A copy of bytes of a result, which is copied back, in whole words: bytes are changed by their words,
-    /// and the last of a result may have neighbours that are not the result's.
+    /// Makes a copy of bytes of a result, in whole words, which is copied back later: bytes are changed
+    /// through their words, and the last word of a result may contain bytes of others.
     pub(super) fn in_words(&mut self, address: u64, len_bytes: u64) -> Option<u64> {
         let own = self.own(len_bytes);
         let bytes = Layout::contiguous(&[usize::try_from(len_bytes).ok()?], Order::C).ok()?;

@@ -43,13 +43,13 @@ impl Plan<'_, '_> {
         Some(())
     }
 
-    /// Blocks that count, each in shared memory of its own.
+    /// The number of blocks that count, each in its own shared memory.
     fn blocks_of_counts(&self, len: u64, shared_bytes: u32) -> u64 {
         let each = if shared_bytes > 16 * 1024 { 4 } else { 8 };
         len.div_ceil(256 * 8).min(u64::from(self.given.multiprocessors) * each)
     }
 
-    /// How many bytes have each value: where 256 counts are.
+    /// Counts how many bytes have each value. Returns the address of the 256 counts.
     pub(super) fn count_bytes(&mut self, from: u64, len: u64) -> u64 {
         let z = self.cleared(256 * 8);
         let blocks = len.div_ceil(256 * 64).min(u64::from(self.given.multiprocessors) * 8);

@@ -1,4 +1,4 @@
-//! The first of long lines, and their quantiles, without a sort.
+//! Finds the first elements of long lines, and their quantiles, without sorting.
 
 use devarray::function::ElementType;
 
@@ -18,7 +18,8 @@ const STATE_BYTES: u64 = 88;
 /// Elements of a block at a time.
 const BLOCK_ELEMENTS: u64 = 256 * 8;
 
-/// How many elements of a line are sampled. Short lines are not: a list would cost more than it saves.
+/// The number of elements of a line that are sampled. Short lines are not sampled: a list would cost
+/// more than it saves.
 fn sample_len(len: u64) -> u64 {
     match len {
         0x10_0000.. => 4096,
@@ -47,8 +48,8 @@ fn list_len(len: u64, place: u64, takes: bool) -> u64 {
 }
 
 impl Plan<'_, '_> {
-    /// Finds the key at a rank of each line. Returns the parameter for the kernels that follow. `takes`: the elements
-    /// before that rank are wanted too, so the list begins with the least.
+    /// Finds the key at a rank of each line. Returns the parameter for the next kernels. If `takes`, the
+    /// elements before that rank are wanted too, so the list begins with the least.
     fn select(&mut self, lines: Lines, place: u64, takes: bool) -> Option<Params> {
         let Lines { of, from, len, count, turned } = lines;
         u32::try_from(count).ok()?;
@@ -79,7 +80,7 @@ impl Plan<'_, '_> {
         Some(params)
     }
 
-    /// The first `k` of each line: elements and positions, where they are wanted.
+    /// Finds the first `k` of each line: elements and positions, as far as they are wanted.
     pub(super) fn take_first(
         &mut self,
         lines: Lines,
@@ -105,7 +106,8 @@ impl Plan<'_, '_> {
         Some(())
     }
 
-    /// Between two neighbours of the order of each line: `part` is how far from the place below.
+    /// Interpolates between two neighbours of the order of each line: `part` is the fraction from
+    /// the lower place.
     pub(super) fn between(&mut self, lines: Lines, (place, part): (u64, f64), y: u64) -> Option<()> {
         let params = Params { part, y, ..self.select(lines, place, false)? };
         if part > 0.0 {

@@ -1,4 +1,4 @@
-//! Sorts, and what is read off sorted lines.
+//! Sorts lines, and computes results from sorted lines.
 
 use devarray::function::ElementType;
 
@@ -46,7 +46,7 @@ impl Plan<'_, '_> {
             ..of_kind
         };
         if count == 1 && len > ROWS_LEN && matches!(of, ElementType::U8 | ElementType::I8) && !moves {
-            // Elements with one key are equal to the bit: how many there are of each says all.
+            // Elements with one key are equal to the bit, so their counts say everything.
             let z = self.count_bytes(from, len);
             self.each(Module::Index, c"bytes_in_order", len.div_ceil(64), Params { z, ..params });
             return Some(());

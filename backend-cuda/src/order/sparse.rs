@@ -1,4 +1,4 @@
-//! Rows of a sparse matrix times a vector, or times the columns of a matrix.
+//! Multiplies rows of a sparse matrix with a vector, or with the columns of a matrix.
 
 use devarray::function::ElementType;
 
@@ -14,7 +14,8 @@ use super::{
 const ROOM: u64 = 512;
 const LANE_MOST: u64 = 32;
 
-/// The mean length up to which rows are short: a thread each is faster than a warp for several.
+/// Up to this mean length, rows are short: one thread per row is faster than one warp for several
+/// rows.
 const SHORT_MEAN: u64 = 16;
 
 /// The names of a family of kernels.

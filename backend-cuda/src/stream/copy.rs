@@ -1,4 +1,4 @@
-//! From a plan to the driver calls that carry it out: one, up to 1 GiB.
+//! Turns a plan into the driver calls that execute it: one call, up to 1 GiB.
 #![allow(unsafe_code)] // enqueues driver copies of the bytes that a plan names
 
 use devarray::{
@@ -38,7 +38,7 @@ impl RawStream {
                 unsafe { driver.memcpy_dtod_async(dst, src, plan.len_bytes(), self.raw()) }
             }
             _ => {
-                // Until it is launched, nobody else gets the handle.
+                // Until the copy is launched, nobody else gets the handle.
                 let StridedState { shared, cache } = &mut *locked(&self.strided);
                 let to = Queue { driver, stream: self.raw(), overlap: !*shared };
                 self.streams.kernels().copy(to, plan, addresses, cache)
@@ -53,7 +53,7 @@ impl RawStream {
         join(&parts, |step| match step {
             Step::Alone(number) => self.copy_part(driver, &parts[number]),
             Step::Together(launch) => {
-                // Until it is launched, nobody else gets the handle.
+                // Until the copy is launched, nobody else gets the handle.
                 let state = locked(&self.strided);
                 let to = Queue { driver, stream: self.raw(), overlap: !state.shared };
                 self.streams.kernels().join(to, launch)

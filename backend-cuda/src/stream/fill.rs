@@ -1,4 +1,4 @@
-//! From a fill to the one driver call that carries it out.
+//! Turns a fill into the one driver call that executes it.
 #![allow(unsafe_code)] // enqueues driver fills of the bytes that a plan names
 
 use devarray::copy::{Class, Plan};

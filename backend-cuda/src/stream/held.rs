@@ -25,7 +25,7 @@ impl Held {
         Self { of: Arc::clone(of), all: Vec::new(), idle: Vec::new(), kernels: Vec::new() }
     }
 
-    /// Memory of exactly this length. What used it before is in front of this in the graph.
+    /// Memory of exactly this length. Earlier users of it come earlier in the graph.
     pub(super) fn alloc(&mut self, len_bytes: NonZeroUsize) -> Result<CUdeviceptr> {
         if let Some(at) = self.idle.iter().position(|&(_, len)| len == len_bytes) {
             return Ok(self.idle.swap_remove(at).0);

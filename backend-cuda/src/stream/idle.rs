@@ -15,7 +15,7 @@ use std::{mem, num::NonZeroUsize};
 use super::RawStream;
 use crate::{driver::sys::CUdeviceptr, handle::locked};
 
-/// Most blocks of a stream, and bytes of the largest.
+/// The most blocks of a stream, and the bytes of the largest.
 const MOST_BLOCKS: usize = 8;
 const MOST_BYTES: usize = 1 << 20;
 
@@ -36,8 +36,8 @@ impl Idle {
         Some(self.blocks.remove(at).0)
     }
 
-    /// Keeps a block. Returns what is to be freed instead: the block itself if it is large or
-    /// nobody will want it, or the one that was kept longest.
+    /// Keeps a block. Returns the block to free instead: this one if it is large or nobody will
+    /// want it, or the one that was kept longest.
     pub(super) fn keep(&mut self, address: CUdeviceptr, len_bytes: NonZeroUsize) -> Option<CUdeviceptr> {
         if len_bytes.get() > MOST_BYTES || !self.allocates {
             return Some(address);
@@ -47,7 +47,7 @@ impl Idle {
     }
 }
 
-/// Frees what is idle on a stream. Does not synchronize.
+/// Frees the idle blocks of a stream. Does not synchronize.
 pub(super) fn free_idle(stream: &RawStream) {
     let blocks = mem::take(&mut locked(&stream.idle).blocks);
     for (address, _) in blocks {

@@ -1,4 +1,4 @@
-//! The open streams of a context, and the kernels that all of them copy with.
+//! The open streams of a context, and the kernels with which all of them copy.
 
 use std::{
     ptr,
@@ -8,7 +8,7 @@ use std::{
 use super::RawStream;
 use crate::{context::Context, handle::locked, kernels::CopyKernels};
 
-/// What the streams of one context share.
+/// The objects that the streams of one context share.
 #[derive(Debug)]
 pub(crate) struct Streams {
     kernels: CopyKernels,

@@ -8,7 +8,7 @@ use devarray::{Result, backend::Buffer};
 use super::RawStream;
 use crate::{driver::sys::CUdeviceptr, handle::locked};
 
-/// Bytes of it. The first [`COUNTERS_BYTES`] are 0 between operations.
+/// The size of the memory. The first [`COUNTERS_BYTES`] are 0 between operations.
 const LEN_BYTES: NonZeroUsize = NonZeroUsize::new(36 * 1024).unwrap();
 
 /// Bytes of counters, of 4 bytes each.
@@ -18,7 +18,7 @@ pub(crate) const COUNTERS_BYTES: u64 = 4 * 1024;
 pub(super) type Scratch = Option<CUdeviceptr>;
 
 impl RawStream {
-    /// Where the memory is, allocated on first use. Does not synchronize.
+    /// The address of the memory, which is allocated on first use. Does not synchronize.
     pub(crate) fn scratch(&self) -> Result<CUdeviceptr> {
         let mut scratch = locked(&self.scratch);
         if let Some(address) = *scratch {

@@ -1,4 +1,4 @@
-//! Why a copy is carried out as it is, in words for people.
+//! Explains to people why a copy is executed as it is.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! A pattern, repeated: one element a thread.
+//! Repeats a pattern, one element per thread.
 
 use devarray::copy::Plan;
 
@@ -8,14 +8,14 @@ use super::{
     strided_launch::{StridedLaunch, THREADS},
 };
 
-/// Most elements that 32 bits count, and the largest divisor of [`FastDiv`].
+/// The most elements that 32 bits count, and the largest divisor of [`FastDiv`].
 const MAX_NARROW: u64 = 1 << 31;
 /// Most blocks of a grid along x (CUDA C++ Programming Guide, "Technical Specifications per Compute
 /// Capability").
 const MAX_GRID: u64 = (1 << 31) - 1;
 
-/// The launch that writes `pattern` over the destination of `plan`, whose width is a multiple of
-/// it, in the memory at `dst`.
+/// The launch that writes `pattern` over the destination of `plan` in the memory at `dst`. The
+/// plan's width is a multiple of the pattern's length.
 ///
 /// `None` if a plan had more loops than memory has bytes for, which none has.
 pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<StridedLaunch<FillParams>> {

@@ -17,7 +17,7 @@ use super::{
     strided_launch::{LAUNCH_BYTES, StridedLaunch, block},
 };
 
-/// Longer contiguous copies are the driver's.
+/// Longer contiguous copies are left to the driver.
 const MAX_LINEAR_BYTES: usize = 4 << 20;
 /// A longer copy by a kernel of its own gains more than the end of its launch costs.
 const MAX_PIECE_BYTES: usize = 64 << 20;
@@ -69,8 +69,8 @@ pub enum Step<'a> {
     Together(&'a StridedLaunch<JoinParams>),
 }
 
-/// The steps that carry out several copies, handed to `submit` one by one, the longest first. No
-/// copy touches bytes that another one writes.
+/// The steps that execute several copies. They are passed to `submit` one by one, the longest
+/// first. No copy touches bytes that another one writes.
 ///
 /// # Errors
 ///

@@ -47,8 +47,8 @@ pub struct TileKernel {
     pub overlap: bool,
     /// Runs go over two axes as one (a fused axis).
     pub fused: bool,
-    /// Lines are loaded with evict-last priority, so that they stay in the cache until all of them
-    /// was read.
+    /// Lines are loaded with evict-last priority, so that they stay in the cache until the whole
+    /// line was read.
     pub evict_last: bool,
     /// Entries of the table are read as vectors.
     pub wide: bool,

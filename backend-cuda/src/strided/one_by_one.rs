@@ -1,4 +1,4 @@
-//! One element a thread: the fallback of every copy.
+//! Copies one element per thread: the fallback for every copy.
 
 use super::{
     kernel::Entry,

@@ -17,7 +17,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// Polls before a transfer that is still not ready breaks its law.
+/// A transfer that is still not ready after this many polls breaks its law.
 const ENOUGH: usize = 1_000_000;
 
 /// Pinned memory starts zeroed, at a multiple of 64, and is an ordinary slice.

@@ -1,5 +1,5 @@
-//! Memory shared with another process: with the second device, if that is the first as another
-//! process has it, else as far as one process can show.
+//! Memory shared with another process. The second device plays the other process if the harness has
+//! it; otherwise the checks go as far as one process can.
 #![allow(unsafe_code)] // keeps what is exported while it is open
 
 use devarray::{
@@ -16,7 +16,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device shares; none if it does not, and then says so by name.
+/// A context whose device can share memory; `None` if it cannot, after it has said so by name.
 fn sharing<D: Ipc>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::Ipc) {

@@ -14,8 +14,8 @@ use crate::{
 /// For each index of a result, in C order, its element of the source; `None` for a constant.
 type Sources = Vec<Option<usize>>;
 
-/// For each index of `shape`, the place among the elements of `source`, in C order, of the index
-/// that `from` says.
+/// For each index of `shape`, the position of the index that `from` gives, among the elements of
+/// `source` in C order.
 fn sources(shape: &[usize], source: &[usize], from: impl Fn(usize, usize) -> Option<usize>) -> Sources {
     let added = shape.len() - source.len();
     let place = |number: usize| {
@@ -33,8 +33,8 @@ fn sources(shape: &[usize], source: &[usize], from: impl Fn(usize, usize) -> Opt
     (0..shape.iter().product()).map(place).collect()
 }
 
-/// Makes a result of a view, and writes it into a view of another array; compares both with the
-/// oracle.
+/// Makes a result from a view, also writes it into a view of another array, and compares both with
+/// the oracle.
 fn check<T: Element + PartialEq + Debug, D: Device>(
     context: &Context<D>,
     rng: &mut Rng,
@@ -61,7 +61,7 @@ fn check<T: Element + PartialEq + Debug, D: Device>(
     same(&written.to_vec(&stream)?, &all, &format!("{what}, into {target:?}"))
 }
 
-/// Shapes of few axes: each multiplies the parts.
+/// Shapes have few axes, because each axis multiplies the parts.
 fn shape_of(rng: &mut Rng) -> &'static [usize] {
     let small: Vec<_> = SHAPES.iter().filter(|shape| shape.len() <= 3).collect();
     small[rng.below(small.len())]
@@ -168,7 +168,7 @@ pub fn repeat<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// The part from a position of an axis on, and the part before it.
+/// The part from a position of an axis on, then the part before it.
 fn turned_over<'a, T: Element, D: Device>(
     view: &ArrayView<'a, T, D>,
     axis: isize,

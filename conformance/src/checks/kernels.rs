@@ -1,4 +1,4 @@
-//! Kernels of the program's own: their results, the waits before and after them, and calls that are
+//! The program's own kernels: their results, the waits before and after them, and calls that are
 //! refused or fail.
 
 pub(crate) mod declared;
@@ -25,7 +25,7 @@ pub use recorded::recorded;
 /// A device in use, and a stream of it.
 type Opened<D> = (Context<D>, StreamHandle<D>);
 
-/// A context and a stream; none if the device refuses kernels, as it declared.
+/// A context and a stream; `None` if the device refuses kernels and had declared so.
 pub(super) fn launching<D: Launch>(harness: &Harness<D>) -> Result<Option<Opened<D>>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -71,13 +71,13 @@ pub fn strided<D: Launch>(harness: &Harness<D>) -> Outcome {
     let old: Vec<u16> = elements(1, 7 * 90);
     let from: Vec<u16> = elements(2, 12 * 31);
     let x = Array::from_slice(&stream, &[12, 31], &from)?;
-    // Read: turned and reversed, one row repeated, one column.
+    // For reading: turned and reversed, one row repeated, one column.
     let turned = x.index(&ix![..; -4, 1..])?.transpose();
     let row = x.slice_axis(0, 5..6)?.squeeze_axes(&[0])?.slice_axis(0, ..3)?.broadcast_to(&[30, 3])?;
     let column = x.slice_axis(1, 3..4)?.slice_axis(0, ..3)?.transpose().broadcast_to(&[30, 3])?;
     for view in [turned, row, column] {
         let mut y = Array::from_slice(&stream, &[7, 90], &old)?;
-        // Written: every second row, backwards, of every third column.
+        // For writing: every second row, backwards, of every third column.
         AddTo::launch(&stream, &view, &mut y.view_mut().index(&ix![1..; 2, ..; -3])?.transpose())?;
         let (added, mut due) = (view.to_vec(&stream)?, old.clone());
         for column in 0..30 {
@@ -198,7 +198,7 @@ pub fn refused<D: Launch>(harness: &Harness<D>) -> Outcome {
         (u32::MAX, 1, 0, "blocks along x", u64::from(u32::MAX), 2_147_483_647),
     ] {
         let asked = Asks::launch(&stream, &mut y, blocks, threads, shared_bytes);
-        // The entry takes other parameters, so a device that has it tells that first, or not at
+        // The entry takes other parameters. A device that notices this reports it first, or not at
         // all.
         kernel(&asked, &KernelError::Limit { what, requested, most })?;
     }

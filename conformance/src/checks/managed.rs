@@ -12,7 +12,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device has managed memory; none if it has not, and then says so by name.
+/// A context whose device has managed memory; `None` if it has none, after it has said so by name.
 fn managing<D: ManagedMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>, crate::Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::ManagedMemory) {

@@ -120,7 +120,7 @@ impl<'a> KernelCode<'a> {
         text.set32("selp.b32", format_args!("{len}, 0, {inside}"))
     }
 
-    /// Addresses of a row, moved to a position along the axes that are reduced. The result stays.
+    /// Addresses of a row, moved to a position along the reduced axes. The result's address stays.
     pub(super) fn along(&self, text: &mut Text, row: &[Reg], position: Reg) -> Vec<Reg> {
         let mut addresses = row.to_vec();
         let axes = (0..self.words.reduced).map(|axis| self.words.reduced(axis));
@@ -135,7 +135,7 @@ impl<'a> KernelCode<'a> {
         operands.map(|(at, &address)| moved(text, address, start, self.words.along(at))).collect()
     }
 
-    /// A position in the row: some elements behind a start.
+    /// A position in the row: some elements after a start.
     pub(super) fn position(&self, text: &mut Text, start: Reg, local: Reg) -> Reg {
         if start.bank == Bank::B64 {
             let local = text.set64("cvt.u64.u32", format_args!("{local}"));
@@ -217,8 +217,8 @@ impl<'a> KernelCode<'a> {
         }
     }
 
-    /// The address of the element beside one of an operand: in the next column if threads lie
-    /// across rows, else further along the row.
+    /// The address of an operand's next element: in the next column if threads lie across rows,
+    /// otherwise further along the row.
     pub(super) fn next(&self, text: &mut Text, operand: usize, address: Reg) -> Reg {
         let stride = match self.kernel.form {
             Form::Columns(_) => self.words.column(operand),
@@ -270,7 +270,7 @@ impl<'a> KernelCode<'a> {
         partial
     }
 
-    /// A lane, combined with its next element.
+    /// Combines a lane with its next element.
     pub(super) fn added(&self, text: &mut Text, lane: Partial, next: Partial) -> Partial {
         if self.kernel.of_partials {
             self.combining.combined(text, lane, next)
@@ -279,7 +279,8 @@ impl<'a> KernelCode<'a> {
         }
     }
 
-    /// The number of a unit, such as a row or a segment, and whether there is such a unit; 0 if not.
+    /// The number of a unit, such as a row or a segment, and whether it exists; the number is 0 if
+    /// not.
     pub(super) fn inside(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
         let units = text.parameter(Bank::B32, self.words.units);
         let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));

@@ -1,18 +1,18 @@
-//! A scan in one launch (a decoupled look-back): each tile publishes its total, and waits for those
-//! before it.
+//! A scan in one launch (a decoupled look-back): each tile publishes its total, and waits for the
+//! tiles before it.
 //!
 //! Blocks take tiles in order, so a tile waits only for tiles of blocks that run or are done, and
 //! none waits for ever. A published value is a word with a mark in its high half, which is 0 until
 //! then.
 //!
 //! A group has as many tiles as a block has threads. A tile publishes its total, and needs the
-//! totals of the tiles before it in its group: each thread waits for one, and together they make
+//! totals of the earlier tiles of its group: each thread waits for one, and together they make
 //! totals of aligned blocks of tiles. The last tile of a group publishes the total of the largest
 //! aligned block of groups that ends with this group.
 //!
-//! Two totals precede a group: the total of the block that ends with the group in front, and the total of all
-//! elements before this block. Every tile waits for both and combines them. The first tile of a
-//! group publishes the result, for later groups that need it.
+//! Two totals precede a group: the total of the block that ends with the previous group, and the total of all
+//! elements before this block. Every tile waits for both and combines them. The first tile of a group
+//! publishes the result, for later groups that need it.
 
 use super::{
     combining::{Partial, assign},
@@ -60,7 +60,7 @@ fn shared(text: &mut Text, code: &KernelCode<'_>, word: usize) -> Reg {
     text.set32("add.u32", format_args!("{tile}, {behind}"))
 }
 
-/// Takes the next tile that no block has.
+/// Takes the next tile that no block has yet.
 pub(super) fn unit(text: &mut Text, code: &KernelCode<'_>, thread: Reg) -> Reg {
     let address = text.parameter(Bank::B64, code.words.columns);
     let at = shared(text, code, 0);
@@ -73,7 +73,7 @@ pub(super) fn unit(text: &mut Text, code: &KernelCode<'_>, thread: Reg) -> Reg {
     text.set32("ld.shared.b32", format_args!("[{at}]"))
 }
 
-/// The total of all before a tile. The first thread knows the tile's own total.
+/// The total of all elements before a tile. The first thread knows the tile's own total.
 pub(super) fn before(
     text: &mut Text,
     code: &KernelCode<'_>,
@@ -88,7 +88,7 @@ pub(super) fn before(
     text.line(format_args!("@{other} bra {others}"));
     let total = total(text);
     publish(text, raw, unit, total.value);
-    // It is mostly published already, and arrives meanwhile.
+    // The word is mostly published already, and arrives while the tile works.
     let (group, group_unit) = group(text, code, place);
     let early = text.set64("mov.b64", format_args!("0"));
     let last = text.set32("sub.u32", format_args!("{group_unit}, 1"));
@@ -152,7 +152,7 @@ pub(super) fn before(
     load(text, BEFORE)
 }
 
-/// The number of a tile's group in its row, and among all.
+/// The number of a tile's group in its row, and among all groups.
 fn group(text: &mut Text, code: &KernelCode<'_>, place: &Thread) -> (Reg, Reg) {
     let shift = GROUP.trailing_zeros();
     let group = text.set32("shr.u32", format_args!("{}, {shift}", place.tile));
@@ -162,9 +162,9 @@ fn group(text: &mut Text, code: &KernelCode<'_>, place: &Thread) -> (Reg, Reg) {
     (group, text.set32("mad.lo.u32", format_args!("{}, {groups}, {group}", place.row)))
 }
 
-/// The total of all elements before a tile's group. The tile is the `nth` of the group. `unit`: the number of
-/// the group among all; `early`: the published word of the block that ends with the group in front;
-/// `whole`: the total of the group, if the tile is its last.
+/// The total of all elements before a tile's group. `nth` is the number of the tile in the group; `unit` is
+/// the number of the group among all groups; `early` is the published word of the block that ends with the
+/// previous group; `whole` is the total of the group, if the tile is its last.
 fn of_groups(
     text: &mut Text,
     code: &KernelCode<'_>,
@@ -222,7 +222,8 @@ fn word(text: &mut Text, base: usize, unit: Reg) -> Reg {
     nth(text, base, unit, 8)
 }
 
-/// Waits for the value that a tile publishes. `early`: a word that was loaded before, to begin with.
+/// Waits for the value that a tile publishes. `early` is a word that was loaded before, to begin
+/// with.
 fn awaited(text: &mut Text, code: &KernelCode<'_>, base: usize, unit: Reg, early: Option<Reg>) -> Partial {
     let address = word(text, base, unit);
     let (load, again) = (text.label(), text.label());
@@ -242,7 +243,7 @@ fn awaited(text: &mut Text, code: &KernelCode<'_>, base: usize, unit: Reg, early
     Partial { value, index: None }
 }
 
-/// One store of 8 bytes, so that the mark is never there without the value.
+/// One store writes all 8 bytes, so that the mark is never there without the value.
 fn publish(text: &mut Text, base: usize, unit: Reg, value: Reg) {
     let address = word(text, base, unit);
     let bits = text.set32("mov.b32", format_args!("{value}"));

@@ -1,5 +1,5 @@
 //! A function of every element of rows that were reduced twice, and of both results. The kernel
-//! still holds the elements, or the values that the second reduction combined.
+//! still has the elements, or the values that the second reduction combined.
 
 use devarray::{
     backend::{Buffer, MapOp, ReduceOp},
@@ -36,7 +36,8 @@ impl Last {
         // Partials of sums and products are the combined values themselves.
         let is_sum = matches!(second.combine(), Combine::Sum | Combine::Product);
         let known = last.program().with_known(second.program()).filter(|_| is_sum);
-        // Only one is kept: the combined value, if the element itself is then not needed.
+        // Only one of the two is kept: the combined value, if the element itself is not needed any
+        // more.
         let combined = known.filter(|program| {
             let reads = |instruction: &Instruction| match *instruction {
                 Instruction::Input(at) => at + 1 < outcome,
@@ -69,7 +70,8 @@ impl Last {
             unreachable!("elements of the result lie side by side")
         };
         let to = moved(text, row, cache.first, code.words.along(0));
-        // Without a branch for each element, and the plain way for four if one is out of range.
+        // There is no branch per element. If one of four is out of range, the four are computed the
+        // plain way.
         let reciprocals = (body.reciprocal_divisions() > 0).then(|| Reciprocals::begin(text));
         let known = reciprocals.map(|reciprocals| {
             body.line(text, Some(reciprocals), |_, _| {

@@ -1,4 +1,4 @@
-//! One launch of a reduction: its form, how operands are reached, and the parameter.
+//! One launch of a reduction: its form, the access to operands, and the parameter.
 
 mod columns;
 
@@ -29,25 +29,25 @@ use crate::{
 use columns::in_columns;
 pub(super) use columns::{has_columns, split};
 
-/// Most registers that a thread loads elements into before it adds them.
+/// The most registers into which a thread loads elements before it adds them.
 const EARLY: u64 = 64;
 
-/// Most steps whose elements a thread loads before it adds them. Partials have one number, so that one
-/// text serves any number of partials.
+/// The most steps whose elements a thread loads before it adds them. Partials always take this number,
+/// so that one text serves any number of partials.
 const MOST_STEPS: u64 = 16;
 const PARTIALS_STEPS: u64 = 4;
 
-/// Blocks that fill a large device twice.
+/// The number of blocks that fill a large device twice.
 const MANY_BLOCKS: u64 = 264;
 
 const LANES: u64 = Combine::LANES as u64;
 const THREADS: u64 = BLOCK as u64;
 const WARP: u64 = sizes::WARP as u64;
 
-/// Most short rows of a thread.
+/// The most short rows of a thread.
 const ROWS: u64 = 4;
 
-/// Bytes in front of the words that tiles publish: the number of the next tile.
+/// The bytes before the words that tiles publish; they hold the number of the next tile.
 const LOOK_BACK_BYTES: u64 = 256;
 
 /// Bytes of all words that tiles publish, with the number in front.
@@ -68,7 +68,7 @@ fn look_back_words(address: u64, rows: u64, tiles: u64) -> [u64; 4] {
 pub(super) enum Output {
     /// The result.
     Finished,
-    /// Partials, and where they are.
+    /// Partials, at these addresses.
     Partials { values: u64, indices: u64 },
     /// The result. The address is in the stream's memory, for partials of segments.
     Joined { address: u64 },
@@ -76,9 +76,9 @@ pub(super) enum Output {
     Scan { tile: ScanTile, pass: ScanPass, address: u64 },
 }
 
-/// One launch.
+/// One launch of a reduction.
 pub(super) struct Pass<'a> {
-    /// The program under which, with the class, the kernel is kept.
+    /// The program that, with the class, identifies the kernel in the cache.
     pub(super) program: &'a Program,
     pub(super) class: Class,
     pub(super) grid: u32,
@@ -155,7 +155,8 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Threads along the elements of rows, which take up to `steps` steps at once if the rows are long.
+/// Lets threads lie along the elements of rows. If rows are long, threads take up to `steps` steps
+/// at once.
 fn in_rows(operands: &ReduceOperands, instructions: u64, steps: u64) -> Form {
     let (row_len, side) = (operands.row_len(), SIDE as u64);
     let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(side).next_power_of_two() };
@@ -192,7 +193,7 @@ pub(super) fn joins(operands: &ReduceOperands) -> bool {
         && !has_columns(operands)
 }
 
-/// The stride of an operand from column to column. A thread has some of them.
+/// The stride of an operand between columns. A thread has several columns.
 fn column(operands: &ReduceOperands, form: Form, operand: usize) -> Option<i64> {
     let axis = operands.kept.last().filter(|_| matches!(form, Form::Columns(_)))?;
     Some(axis.strides[operand] as i64 / form.side().cast_signed())
@@ -280,7 +281,7 @@ fn parameter(
     let kept = operands.kept.iter().rev().enumerate().map(|(at, axis)| (words.kept(at), axis));
     let reduced = operands.reduced.iter().rev().enumerate().map(|(at, axis)| (words.reduced(at), axis));
     for (at, axis) in kept.chain(reduced) {
-        // Nothing is divided by the outermost extent, so it may be longer.
+        // Nothing is divided by the outermost extent, so it may be too long for a divider.
         all[at] = divider(axis.extent as u64).unwrap_or(0);
         all[at + 1] = axis.extent as u64;
         for (operand, &stride) in axis.strides.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The operands of a reduction, over axes that are kept and axes that are reduced.
+//! The operands of a reduction, over kept axes and reduced axes.
 
 use std::iter::once;
 
@@ -21,10 +21,9 @@ pub(super) struct ReduceOperands {
     pub(super) kinds: Vec<Kind>,
     /// Address of the first element of each operand.
     pub(super) bases: Vec<u64>,
-    /// Axes that are kept: in any order that all passes share, outermost first.
+    /// Kept axes, outermost first, in an order that all passes share.
     pub(super) kept: Nest<Strided>,
-    /// Axes that are reduced: in row-major order, which decides the order of additions. A scan has
-    /// one.
+    /// Reduced axes, in row-major order, which determines the order of additions. A scan has one.
     pub(super) reduced: Nest<Strided>,
 }
 
@@ -41,7 +40,7 @@ impl ReduceOperands {
         Some(operands)
     }
 
-    /// The elements of a total, where the result is a function of each of them.
+    /// The elements of a total, if the result is a function of each of them.
     pub(super) fn of_elements(op: &ReduceOp<'_, CudaBuffer>, last: &MapOp<'_, CudaBuffer>) -> Option<Self> {
         let kept = op.result().layout().shape().len();
         Self::of(op, kept, (last.result(), last.program().result_type()))
@@ -89,15 +88,15 @@ impl ReduceOperands {
     /// Both halves of the rows, if there is more than one.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         // The first half ends at a multiple of 1,024 rows: no block takes more at once, so both halves
-        // are aligned alike.
+        // have the same alignment.
         let (halves, distance) = self.kept.halves(self.kept.longest()?, 1_024);
         let mut halves = halves.map(|kept| Self { kept, ..self.clone() });
         advance(&mut halves[1].bases, &distance);
         Some(halves)
     }
 
-    /// Partials of rows, in memory of their own: operands behind the result. Each row has `each`
-    /// partials.
+    /// Partials of rows, in separate memory. They are the operands after the result. Each row has
+    /// `each` partials.
     pub(super) fn of_partials(&self, operands: &[(Kind, u64)], each: u64) -> Self {
         let sizes: Vec<i64> = operands.iter().map(|(kind, _)| kind.len_bytes()).collect();
         let mut kept = self.kept.clone();
@@ -119,7 +118,7 @@ impl ReduceOperands {
         }
     }
 
-    /// Sorts the reduced axes by how near inputs are, where any order is right.
+    /// If any order is right, sorts the reduced axes by how near inputs are.
     pub(super) fn in_any_order(mut self) -> Self {
         let first = usize::from(self.kinds.len() > 1);
         self.reduced.sort(|axis| axis.strides[first].abs());
@@ -192,7 +191,7 @@ pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffe
 mod tests {
     use super::*;
 
-    /// Axes that are reduced are sorted by how near inputs are, then joined.
+    /// Reduced axes are sorted by how near inputs are, then joined.
     #[test]
     fn order_is_given_up_where_any_is_right() {
         let axis = |extent, strides: [i64; 2]| axis(extent, strides);

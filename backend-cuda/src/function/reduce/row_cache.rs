@@ -1,5 +1,5 @@
-//! Elements of a row that are kept between two passes: in registers if few instructions read them,
-//! else in shared memory.
+//! Keeps elements of a row between two passes: in registers if few instructions read them,
+//! otherwise in shared memory.
 //!
 //! In shared memory each thread writes and reads only its own elements, four a step, so no thread
 //! waits for another. The four of all operands lie in one *chunk*, and the chunks of the threads of
@@ -19,23 +19,24 @@ use crate::function::{
     text::{BLOCK, Reg, Text},
 };
 
-/// Most registers of 4 bytes in which a thread keeps elements: so that a multiprocessor holds two
-/// blocks, or four if a function of every element follows, which takes registers of its own.
+/// The most registers of 4 bytes in which a thread keeps elements. With them a multiprocessor holds
+/// two blocks, or four if a function of every element follows, which needs registers itself.
 const CACHED_REGISTERS: usize = 64;
 const CACHED_WITH_LAST: usize = 32;
 
-/// Most registers that a thread has on their way to shared memory.
+/// The most registers that a thread moves to shared memory at one time.
 const MOVING_REGISTERS: usize = 32;
 
 /// Bytes of the widest access to shared memory.
 const VECTOR_BYTES: usize = 16;
 
-/// Most instructions that are written one after another.
+/// The most instructions that are written one after another.
 const INSTRUCTIONS: usize = 2_048;
 
 impl RowStorage {
-    /// For rows of `loads` steps. `registers`: of the elements of one step; `instructions`: all
-    /// that read one element; `has_last`: whether a function of every element follows.
+    /// Chooses the storage for rows of `loads` steps. `registers` is the number that the elements
+    /// of one step take; `instructions` is the number of all that read one element; `has_last` says
+    /// whether a function of every element follows.
     pub(super) fn new(loads: usize, registers: usize, instructions: usize, has_last: bool) -> Self {
         let most = if has_last { CACHED_WITH_LAST } else { CACHED_REGISTERS };
         if loads * SIDE * instructions <= INSTRUCTIONS && loads * registers <= most {
@@ -90,7 +91,7 @@ fn width(element_type: ElementType) -> usize {
     SIDE.min(VECTOR_BYTES / element_type.len_bytes())
 }
 
-/// The elements of a thread.
+/// Gives access to the elements of a thread.
 pub(super) struct RowCache<'k> {
     code: &'k KernelCode<'k>,
     rows: Vec<Reg>,
@@ -100,7 +101,7 @@ pub(super) struct RowCache<'k> {
     placement: Placement,
 }
 
-/// Their places.
+/// Where they are.
 enum Placement {
     /// Whether the four of each step exist, and their registers.
     Registers(Vec<(Reg, Elements)>),
@@ -111,9 +112,9 @@ enum Placement {
 /// One step of a thread.
 pub(super) struct Step<'s> {
     pub(super) elements: &'s Elements,
-    /// The number of steps before it, if that is known.
+    /// The number of steps before it, if it is known.
     pub(super) number: Option<usize>,
-    /// Whether its elements exist. `None`: they do.
+    /// Whether its elements exist; `None` if they always do.
     pub(super) there: Option<Reg>,
     slot: Option<Reg>,
 }
@@ -203,7 +204,7 @@ impl<'k> RowCache<'k> {
         all
     }
 
-    /// Writes a loop over the chunks of a thread, `steps` a turn. `write_step` is given the number of the
+    /// Writes a loop over the chunks of a thread, `steps` per turn. `write_step` gets the number of the
     /// first element, the operands' addresses there, and the chunk.
     fn repeat(
         &self,
@@ -278,7 +279,7 @@ fn in_registers(
     let mut steps = Vec::with_capacity(loads);
     for step in 0..loads {
         let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
-        // All four are there, or none is.
+        // Either all four exist, or none.
         let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
         if step > 0 {
             addresses = code.further(text, (rows, &addresses), (first, first), 1);
@@ -288,7 +289,7 @@ fn in_registers(
     steps
 }
 
-/// Values that a thread combined, in the place of its elements or beside them.
+/// Values that a thread combined. They are stored in the place of its elements, or beside them.
 pub(super) struct Values {
     element_type: ElementType,
     in_registers: Vec<Vec<Reg>>,

@@ -1,8 +1,8 @@
-//! The text of kernels whose threads lie along the elements of a row.
+//! Writes kernels whose threads lie along the elements of a row.
 //!
-//! A thread has four lanes of a segment side by side, and adds their elements in rising order;
-//! neighbouring lanes are in one thread, neighbouring threads in one warp, so that lanes are
-//! combined in registers, by exchange in the warp, and last through shared memory.
+//! A thread has four neighbouring lanes of a segment, and adds their elements in rising order.
+//! Neighbouring lanes are in one thread, and neighbouring threads in one warp. So lanes are
+//! combined in registers first, then by exchange in the warp, and last through shared memory.
 
 use devarray::function::Combine;
 
@@ -72,8 +72,8 @@ pub(super) fn whole(
     partial
 }
 
-/// Stores the partial of a segment. The last block of a row to do so goes on with all its partials; other
-/// blocks exit.
+/// Stores the partial of a segment. The last block of a row to do so continues with all partials of the
+/// row; other blocks exit.
 fn join(
     text: &mut Text,
     code: &KernelCode<'_>,
@@ -103,7 +103,7 @@ fn join(
     let ended = text.set32("add.u32", format_args!("{count}, 1"));
     text.branch_if("setp.ne.u32", format_args!("{ended}, {segments}"), exit);
     text.line(format_args!("membar.gl"));
-    // The next operation finds the counter as this one did.
+    // The counter is reset, so that the next operation finds it as this one did.
     let first = text.test("setp.eq.u32", format_args!("{thread}, 0"));
     let zero = text.set32("mov.b32", format_args!("0"));
     text.guarded(first, |text| text.line(format_args!("st.global.b32 [{counter}], {zero}")));

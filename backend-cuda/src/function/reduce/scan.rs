@@ -1,9 +1,9 @@
-//! The text of kernels of scans: a tile of a row goes through the threads of a block, or of a part
-//! of one.
+//! Writes kernels of scans: the threads of a block, or of a part of one, process a tile of a row.
 //!
-//! Totals of aligned blocks of elements grow upwards: in a thread, in its warp by exchange, in the
-//! block through shared memory. The total before an element comes downwards: the total before the
-//! tile, with the totals of the blocks to the left of the element, the largest first.
+//! Totals of aligned blocks of elements are built upwards: in a thread, in its warp by exchange, in
+//! the block through shared memory. Then the total before each element is built downwards: from the
+//! total before the tile and the totals of the blocks to the left of the element, the largest
+//! first.
 
 mod steps;
 mod transposed_tiles;
@@ -57,14 +57,14 @@ pub(super) fn write(text: &mut Text, code: &KernelCode<'_>, size: ScanTile, pass
         slots,
     };
     if let (ScanPass::LookBack { form }, true) = (pass, is_transposed) {
-        // All tiles of this size have elements: there is a block for each.
+        // All tiles of this size have elements, because there is one block for each tile.
         transposed_tiles::write(text, code, body.as_ref(), &place, form);
         return transposed_tiles::shared_words(code);
     }
     let elements = load(text, code, body.as_ref(), &place);
 
-    // Upwards. A thread keeps the totals of its way, or loads them again if they do not fit into
-    // registers.
+    // First the upward part. A thread keeps the totals on its way, or loads its elements again if
+    // the totals do not fit registers.
     let keeps = pieces == 1;
     let (mut totals, mut known) = (Vec::new(), Vec::new());
     for four in &elements {
@@ -83,7 +83,7 @@ pub(super) fn write(text: &mut Text, code: &KernelCode<'_>, size: ScanTile, pass
     }
     let exit = text.label();
     text.branch_if("setp.eq.u32", format_args!("{len}, 0"), &exit);
-    // Where it is asked for, a row has several tiles, and each has a whole block.
+    // If this is asked for, a row has several tiles, and each tile has a whole block.
     let total = |text: &mut Text| {
         let all = (0..pieces).flat_map(|piece| of_warps(text, combining, &place, piece)).collect();
         combining.tree(text, all)

@@ -1,6 +1,6 @@
-//! The text of kernels of short rows: threads of one warp have a row, and a thread loads all its
-//! elements of some rows before it combines them. Rows that are longer than four elements for each
-//! thread of a warp go through it in chunks.
+//! Writes kernels of short rows: threads of one warp have a row, and a thread loads all its
+//! elements of some rows before it combines them. If a row is longer than four elements for each
+//! thread of a warp, the warp goes through it in chunks.
 
 use super::{
     combining::{Partial, assign},
@@ -90,7 +90,7 @@ pub(super) fn write(
     0
 }
 
-/// Loads a thread's elements of row `first` + `behind`. `len`: the row's.
+/// Loads a thread's elements of row `first` + `behind`. `len` is the row's length.
 fn row<'a>(
     text: &mut Text,
     code: &KernelCode<'a>,
@@ -102,7 +102,7 @@ fn row<'a>(
     let (number, inside) = code.inside(text, number);
     let addresses = code.row(text, number);
     let body = code.body(text, &addresses);
-    // All four are there, or none is.
+    // Either all four exist, or none.
     let count = if vector { SIDE } else { 1 };
     let mut loaded = Vec::with_capacity(lanes.len());
     let len = text.set32("selp.b32", format_args!("{len}, 0, {inside}"));

@@ -32,8 +32,8 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// The launch that computes both, and `third` if that is given. `None` if rows are too long for
-/// `most_bytes` of shared memory, or do not lie as they should.
+/// The launch that computes both reductions, and `third` if it is given. `None` if rows are too
+/// long for `most_bytes` of shared memory, or have a layout that this does not serve.
 pub(super) fn pass<'a>(
     most_bytes: u64,
     first: &ReduceOp<'_, CudaBuffer>,
@@ -121,7 +121,8 @@ pub(super) fn write(
     let combining = Combining::new(first.combine, first.program.result_type(), false);
     let before = KernelCode { combining, ..*code };
     let words = code.words;
-    // Half as many for long rows in registers. Rows of 64 KiB in shared memory leave room for three.
+    // Rows kept in registers get half as many blocks if they are long. Rows of 64 KiB in shared
+    // memory leave room for three blocks.
     text.resident(match storage {
         RowStorage::Registers { loads: 9.. } => RESIDENT / 2,
         _ => RESIDENT,
@@ -176,8 +177,8 @@ pub(super) fn write(
     slots + broadcast_words
 }
 
-/// A value that the first thread of a row broadcasts to the `other` ones, through shared memory some
-/// bytes behind an address.
+/// Passes a value from the first thread of a row to the `other` threads, through shared memory some
+/// bytes after an address.
 fn broadcast(
     text: &mut Text,
     (at, behind): (Reg, usize),
@@ -194,8 +195,8 @@ fn broadcast(
     text.set(value.bank, &format!("ld.shared.{name}"), format_args!("[{at}+{behind}]"))
 }
 
-/// The total of each lane of a thread. `values`: where a sum keeps the values that it adds, if they
-/// are needed again.
+/// The total of each lane of a thread. If the values that a sum adds are needed again, `values`
+/// says where to keep them.
 fn combined(
     text: &mut Text,
     code: &KernelCode<'_>,

@@ -131,7 +131,7 @@ impl<'a> Kernel<'a> {
         guards
     }
 
-    /// Whether threads go to elements of an operand in memory of their own as they compute.
+    /// Whether the addresses of an operand move with the elements that a thread computes.
     fn moves(&self, operand: usize) -> bool {
         !matches!(self.class.operands[operand].1, Access::Transposed { .. } | Access::Uniform)
     }
@@ -195,7 +195,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Repeats a step until it is below the tile.
+    /// Repeats a step until it passes the end of the tile.
     fn looped(&self, text: &mut Text, body: &Body<'_>, step: Step) {
         let strides = self.strides(text);
         let again = text.label();

@@ -14,7 +14,7 @@ use super::{
     JoinParams,
 };
 
-/// Copies that count as small, however scattered their source is.
+/// Copies of at most this size count as small, however scattered their source is.
 pub(super) const FEW_BYTES: usize = 256 << 10;
 /// Sources with more bytes of each row, on average, are copied side by side.
 const MAX_PART_BYTES: u32 = 64;

@@ -13,7 +13,8 @@ pub(super) const MODES: [OutOfRange; 3] = [OutOfRange::Error, OutOfRange::Wrap, 
 /// Shapes of indices.
 pub(super) const INDEX_SHAPES: [&[usize]; 7] = [&[5], &[], &[1], &[3, 4], &[0], &[2, 3, 2], &[40]];
 
-/// The position among `bound` that an index means; none if it is out of range and that is an error.
+/// The position that an index means, among `bound` positions; `None` if it is out of range and that
+/// is an error.
 pub(super) fn meant(index: i64, bound: usize, mode: OutOfRange) -> Option<usize> {
     let bound = i128::try_from(bound).ok()?;
     let mut index = i128::from(index);
@@ -27,12 +28,12 @@ pub(super) fn meant(index: i64, bound: usize, mode: OutOfRange) -> Option<usize>
     usize::try_from(index).ok().filter(|_| index < bound)
 }
 
-/// A shape as before, along and behind an axis.
+/// The shape as three extents: before, along and after an axis.
 pub(super) fn around(shape: &[usize], axis: usize) -> [usize; 3] {
     [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()]
 }
 
-/// An axis of a shape with elements to choose from, as calls may name it.
+/// An axis of a shape that has elements to choose from, in one of the forms that calls take.
 pub(super) fn any_axis(rng: &mut Rng, shape: &[usize]) -> Option<(usize, isize)> {
     let axis = rng.below(shape.len());
     let from_end = rng.below(2) == 0;
@@ -40,8 +41,8 @@ pub(super) fn any_axis(rng: &mut Rng, shape: &[usize]) -> Option<(usize, isize)>
     (shape.get(axis)? > &0).then_some((axis, named))
 }
 
-/// Indices for a mode: in range if that must be, else some beyond it. Far ones if the type has
-/// them.
+/// Indices for a mode: in range if they must be, otherwise with some beyond it, and far ones if the
+/// type has them.
 pub(super) fn index<I: Index + TryFrom<i64>>(rng: &mut Rng, bound: usize, mode: OutOfRange) -> I {
     let low = |value: usize| i64::try_from(value).unwrap_or(0);
     let near = match mode {
@@ -54,11 +55,11 @@ pub(super) fn index<I: Index + TryFrom<i64>>(rng: &mut Rng, bound: usize, mode: 
     I::try_from(wanted).ok().or_else(instead).unwrap_or_else(I::zeroed)
 }
 
-/// Made-up elements behind a made-up layout.
+/// Generated elements with a generated layout.
 pub(super) struct Made<T: Element, D: Device> {
     pub(super) pattern: Pattern,
     pub(super) array: Array<T, D>,
-    /// The elements that it shows, in C order.
+    /// The elements that its view shows, in C order.
     pub(super) shown: Vec<T>,
 }
 
@@ -80,7 +81,7 @@ impl<T: Element, D: Device> Made<T, D> {
     }
 }
 
-/// Indices for an axis of `bound` behind a made-up layout.
+/// Indices for an axis of `bound` positions, with a generated layout.
 pub(super) fn made_indices<I: Index + TryFrom<i64>, D: Device>(
     stream: &devarray::StreamHandle<D>,
     rng: &mut Rng,

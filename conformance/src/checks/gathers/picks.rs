@@ -16,7 +16,7 @@ use crate::{
     violation::same,
 };
 
-/// Calls a generic case with the types of elements and indices in turn.
+/// Calls a generic case with each type of elements and indices in turn.
 macro_rules! in_turn {
     ($case:ident, $at:expr, ($($argument:expr),*)) => {
         match $at % 6 {
@@ -36,14 +36,15 @@ pub(super) trait Item: Element + PartialEq + Debug {}
 
 impl<T: Element + PartialEq + Debug> Item for T {}
 
-/// An index that comes back to a number.
+/// An index that can be turned back into a number.
 pub(super) trait Number: Index + TryFrom<i64> + Into<i64> {}
 
 impl Number for i32 {}
 impl Number for u32 {}
 impl Number for i64 {}
 
-/// Compares a new array, and what goes into a view of any layout, which keeps what lies beside it.
+/// Compares a new array with the expected one, and also a view of any layout that the result is
+/// written into; bytes beside the view must stay.
 pub(super) fn compare<T: Item, D: Compute>(
     stream: &StreamHandle<D>,
     rng: &mut Rng,

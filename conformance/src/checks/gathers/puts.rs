@@ -27,7 +27,7 @@ pub fn put<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A destination behind a layout without repeats, and its elements.
+/// A destination with a layout that repeats nothing, and its elements.
 fn target<T: Item>(rng: &mut Rng, shape: &[usize]) -> (Pattern, Vec<T>, Vec<T>) {
     let pattern = Pattern::random(rng, shape, false);
     let all: Vec<T> = elements(5, pattern.base_len());

@@ -17,7 +17,7 @@ use crate::{
 
 const ERROR: OutOfRange = OutOfRange::Error;
 
-/// Checks that a wait tells of this index, and of no other after it.
+/// Checks that a wait reports this index, and that the next wait reports no other.
 fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
     let told = stream.synchronize();
     let is_due = matches!(&told, Err(Error::Index { error, .. }) if *error == due);
@@ -26,8 +26,8 @@ fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
     ensure(again.is_ok(), || format!("told a second time: {again:?}"))
 }
 
-/// Checks that taking these from an axis of 4 tells of the one at `position`, and gives zeros for indices
-/// that are out of range.
+/// Checks that taking these from an axis of 4 reports the index at `position`, and gives zeros for
+/// indices out of range.
 fn take_tells<I: Index + TryFrom<i64> + Into<i64>, D: Compute>(
     stream: &StreamHandle<D>,
     indices: &[I],
@@ -160,7 +160,8 @@ pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     let scope = stream.scope(|scope| scope.download(&taken.view(), &mut back));
     tells(scope.map(drop), 12, "a scope")?;
 
-    // There are two streams, none ordered after the other. Both have run, and events have shown it.
+    // There are two streams, and neither is ordered after the other. Both have run, and events have
+    // shown it.
     let third = context.stream()?;
     let (first, second) = (wrong(13)?, wrong(14)?);
     kept.push(x.take(&other, &first, 0, ERROR)?);
@@ -201,7 +202,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         let mut due = vec![0; 700];
         due[3] = 7;
         same(&y.to_vec(&one)?, &due, "what was put into what another stream wrote")?;
-        // The indices are all that the other stream writes.
+        // The other stream writes only the indices.
         let own = Array::from_slice(&two, &[700], &data)?;
         by.view_mut().fill(&one, 5)?;
         let taken = own.take(&two, &by, 0, ERROR)?;

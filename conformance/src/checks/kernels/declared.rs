@@ -100,7 +100,7 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// A kernel that asks for the blocks and threads it is told to.
+    /// A kernel whose launch has the blocks and threads that its arguments give.
     pub(crate) struct Asks(to: Out<u32>, blocks: u32, threads: u32, shared_bytes: u32);
 
     // SAFETY: it is refused, whatever it is asked for.

@@ -1,4 +1,4 @@
-//! Kernels of the program's own in recorded work.
+//! The program's own kernels in recorded work.
 
 use devarray::{Array, ArrayView, ArrayViewMut, Result, StreamHandle, backend::Launch, recorded::Recording};
 
@@ -15,7 +15,7 @@ const ALL: usize = LINES * LEN;
 /// Values of the two kernels of one declaration.
 const VALUES: [[u32; 8]; 2] = [[0, 1, 2, 3, 4, 5, 6, 7], [1 << 20; 8]];
 
-/// Kernels with tables, shared memory, strides, values and a number of the launch.
+/// Kernels with tables, shared memory, strides, values, and a number that differs between launches.
 fn step<D: Launch>(
     on: &StreamHandle<D>,
     x: &ArrayView<'_, u8, D>,
@@ -36,7 +36,7 @@ fn step<D: Launch>(
     AddTo::launch(on, &added.transpose(), &mut sums.reborrow().flip(&[1])?)
 }
 
-/// The values that a step writes to `y`.
+/// The values that a step should write to `y`.
 fn due(x: &[u8], number: u32) -> Vec<u32> {
     let turned: Vec<u8> = x.chunks(LEN).flat_map(|line| line.iter().rev().copied()).collect();
     let found = |values: [u32; 8]| -> Vec<u32> {

@@ -107,7 +107,7 @@ pub(super) fn lines(shape: &[usize], axis: usize) -> Vec<Vec<usize>> {
     (0..outer * inner).map(|line| (0..extent).map(|at| start(line) + at * inner).collect()).collect()
 }
 
-/// A shape as before, along and behind an axis.
+/// The shape as three extents: before, along and after an axis.
 pub(super) fn around(shape: &[usize], axis: usize) -> [usize; 3] {
     [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()]
 }

@@ -1,4 +1,4 @@
-//! Finishing and storing a total.
+//! Finishes and stores a total.
 
 use devarray::function::primitive::Program;
 
@@ -54,7 +54,7 @@ impl KernelCode<'_> {
         text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
     }
 
-    /// The outcome that a finish makes of a total. Its scalars begin at a word.
+    /// The outcome that a finish makes from a total. Its scalars begin at a word.
     pub(in crate::function::reduce) fn outcome(
         &self,
         text: &mut Text,

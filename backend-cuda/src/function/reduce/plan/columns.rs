@@ -26,16 +26,16 @@ const LANES: u64 = Combine::LANES as u64;
 const THREADS: u64 = BLOCK as u64;
 const WARP: u64 = sizes::WARP as u64;
 
-/// Most columns of a thread, and most bytes of their totals where any order is right.
+/// The most columns of a thread, and the most bytes of their totals if any order is right.
 const WIDEST: u64 = 8;
 const COLUMN_BYTES: u64 = 16;
 
-/// Most registers of a thread of columns for elements and their totals, and most elements that it
-/// loads at once.
+/// The most registers of a thread of columns for elements and their totals, and the most elements
+/// that it loads at once.
 const COLUMN_REGISTERS: u64 = 52;
 const MOST_LOADS: u64 = 16;
 
-/// Bytes that threads side by side cover: a line of the cache.
+/// The bytes that neighbouring threads cover: a line of the cache.
 const LINE_BYTES: u64 = 128;
 
 /// Blocks share lanes until a large device is full and holds all blocks at once, or until there are
@@ -46,8 +46,7 @@ const MANY_BLOCKS: u64 = 2_048;
 const MOST_SHARES: u64 = 32;
 const SHARE_LOADS: u64 = 64;
 
-/// Whether inputs are nearer along the innermost axis that is kept than along the innermost that is
-/// reduced.
+/// Whether inputs are nearer along the innermost kept axis than along the innermost reduced axis.
 pub(in crate::function::reduce) fn has_columns(operands: &ReduceOperands) -> bool {
     let (Some(column), Some(inner)) = (operands.kept.last(), operands.reduced.last()) else { return false };
     let votes = |operand: usize| {
@@ -113,7 +112,7 @@ fn division(operands: &ReduceOperands, program: &Program, combining: Combining) 
         vector * (combining.value_type().len_bytes() as u64 / 4 + u64::from(combining.index.is_some()));
     let fits = |steps: u64, at_once: u64| {
         let levels = if combining.has_order() { u64::from((of_thread / at_once).ilog2()) } else { 1 };
-        // A lane of one element is where that was loaded to.
+        // A lane of one element stays in the register that it was loaded to.
         let in_use = if single {
             at_once * loaded.max(kept) + levels * kept + 12
         } else {

@@ -1,4 +1,4 @@
-//! The steps of a scan: elements are loaded, totals go up and down, results are stored.
+//! The steps of a scan: load elements, build totals upwards and downwards, store results.
 
 use devarray::{
     backend::ReduceForm,
@@ -19,7 +19,7 @@ use crate::function::{
 };
 
 /// The totals that a thread gets from its elements and its warp: of aligned blocks of its elements,
-/// of the block beside its own at each level, and of all.
+/// of the neighbouring block at each level, and of all.
 pub(super) struct Upwards {
     pub(super) levels: Vec<Vec<Partial>>,
     pub(super) beside: Vec<Partial>,
@@ -39,7 +39,7 @@ pub(super) fn upwards(
 }
 
 impl Upwards {
-    /// The total before the thread, given that before its warp.
+    /// The total before the thread, given the total before its warp.
     pub(super) fn before(
         &self,
         text: &mut Text,
@@ -54,7 +54,7 @@ impl Upwards {
     }
 }
 
-/// The value of a scan for each element of a thread, given the value before the first. `levels`:
+/// The value of a scan for each element of a thread, given the value before the first. `levels` are
 /// the totals of aligned blocks of its elements.
 pub(super) fn downwards(
     text: &mut Text,
@@ -225,7 +225,8 @@ pub(super) fn finished(
     (result_type, values.iter().map(finished).collect())
 }
 
-/// The element `behind` after a thread's first: its number in the tile, and its address.
+/// The element that comes `behind` elements after a thread's first: its number in the tile, and its
+/// address.
 pub(super) fn first(text: &mut Text, code: &KernelCode<'_>, place: &Thread, behind: usize) -> (Reg, Reg) {
     let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
     (local, moved(text, place.addresses[0], local, code.words.along(0)))

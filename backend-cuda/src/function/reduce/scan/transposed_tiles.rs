@@ -1,9 +1,9 @@
 //! Tiles that are transposed in shared memory: neighbouring threads load consecutive
 //! elements, and each thread computes consecutive elements.
 //!
-//! So most of the tree lies in one thread, without exchange. Elements stay in shared memory while
-//! the tile waits for those before it, which frees registers; each thread loads its own again
-//! afterwards.
+//! So most of the tree is inside one thread, without exchange. Elements stay in shared memory while
+//! the tile waits for earlier tiles, which frees registers; afterwards each thread loads its own
+//! elements again.
 
 use devarray::backend::ReduceForm;
 
@@ -42,8 +42,9 @@ pub(super) fn shared_words(code: &KernelCode<'_>) -> usize {
     (start(code) + BUFFER_BYTES) / 4
 }
 
-/// The elements of a tile, in fours that lie side by side. The number of the thread that computes
-/// four of them permutes their place, so that neighbours are in different banks both ways.
+/// The elements of a tile, in groups of four neighbours. The number of the thread that computes a
+/// group permutes the group's place, so that neighbours are in different banks for both loading and
+/// computing.
 struct Buffer {
     /// Address of the first four elements that the thread loads.
     loaded: Reg,
@@ -111,7 +112,7 @@ pub(super) fn write(
     let combining = code.combining;
     let bank = combining.bank();
     let buffer = Buffer::new(text, code, place.thread);
-    // In a whole tile no element is checked, and all loads are under way at once.
+    // In a whole tile no element is checked, and all loads are under way at one time.
     let behind = |piece: usize| piece * BLOCK as usize * SIDE;
     let is_ragged = text.test("setp.lt.u32", format_args!("{}, {TILE}", place.len));
     let (ragged, loaded) = (text.label(), text.label());
@@ -176,8 +177,8 @@ pub(super) fn write(
     text.place(&end);
 }
 
-/// Brings a later tile to the cache, a line for each thread, while this tile waits for those before
-/// it: 1.5 tiles later for each multiprocessor, which holds five at once.
+/// Brings a later tile to the cache, one line per thread, while this tile waits for earlier tiles.
+/// The tile is 1.5 tiles per multiprocessor ahead; a multiprocessor holds five tiles at once.
 fn fetch_ahead(text: &mut Text, code: &KernelCode<'_>, place: &Thread) {
     let some = text.set32("mov.u32", format_args!("%nsmid"));
     let half = text.set32("shr.u32", format_args!("{some}, 1"));

@@ -46,6 +46,9 @@ fn device(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let stream = device.open_stream()?;
     shown.add("MockStream", &stream);
     shown.add("MockStream", &device.null_stream());
+    shown.add("Rank", &device.cluster(1, |rank| rank)[0]);
+    // It is inside a `Communicator`.
+    shown.is_shown_elsewhere(["MockCommunicator"]);
     shown.add("MockEvent", &stream.record()?);
     let len_bytes = NonZeroUsize::new(4096).unwrap();
     let buffer = stream.alloc(len_bytes)?;

@@ -25,7 +25,7 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 const EAGER_POLLS: u32 = 2000;
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// What the ranks of one process have in common.
+/// State that the ranks of one process share.
 #[derive(Default)]
 pub(crate) struct Shared {
     id: Mutex<Option<UniqueId>>,

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What is wrong.
+    /// The mistake.
     pub wrong: Wrong,
     /// The choices of the run, as few of them other than 0 as still show it.
     pub trace: Trace,

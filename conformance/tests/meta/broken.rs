@@ -61,7 +61,7 @@ pub(crate) struct State<D: Device> {
     gathers: Mutex<VecDeque<(u64, Weak<()>)>>,
     /// The index that was told of last.
     told: Mutex<Option<IndexError>>,
-    /// Memory by its address, and what was captured first.
+    /// Memory by its address.
     captures: captured::Known<D>,
 }
 
@@ -90,7 +90,6 @@ pub(crate) struct BrokenStream<D: Device> {
     full: AtomicBool,
     /// The first number that was written to each place, by its address and length.
     numbers: Mutex<HashMap<(u64, usize), Vec<u8>>>,
-    /// Gone with it.
     alive: Arc<()>,
 }
 

@@ -1,4 +1,4 @@
-//! What the clones of a device, its streams and its turns have in common.
+//! State that the clones of a device, its streams and its turns share.
 
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ struct Operations<D: Device>(Arc<Vec<Operation<D>>>);
 
 impl<D: Device> Captured for Operations<D> {}
 
-/// What streams of a device know of each other.
+/// State that the streams of a device share.
 pub(super) struct Known<D: Device> {
     memory: Mutex<HashMap<u64, Weak<memory::Known<D::Buffer>>>>,
     /// The first capture of each form.

@@ -44,10 +44,6 @@ const NOTICE_NO_BUG_BELOW: &[&str] = &[
     "host::refused",
     // Plants its own failure, and looks at what core does with it.
     "errors::failing_drop_is_told",
-    // Calls are compared before any backend is asked.
-    "ranks::refused",
-    "ranks::gone",
-    "ranks::groups",
 ];
 
 /// Generated cases a check, enough for every bug here.

@@ -11,12 +11,15 @@ use crate::{Outcome, Rng, Violation};
 const DEFAULT_CASES: usize = 48;
 
 type Open<D> = Box<dyn Fn() -> Result<D, String>>;
+type OpenNumber<D> = Box<dyn Fn(usize) -> Result<D, String>>;
 
 /// Opens devices for checks, and makes their generated cases repeatable.
 pub struct Harness<D> {
     open: Open<D>,
     /// Opens another device of the backend, if it has two.
     second: Option<Open<D>>,
+    /// The number of devices that ranks can have, and how each is opened.
+    ranks: Option<(usize, OpenNumber<D>)>,
     seed: u64,
     cases: usize,
 }
@@ -28,6 +31,7 @@ impl<D: Device> Harness<D> {
         Self {
             open: Box::new(move || open().map_err(|error| error.to_string())),
             second: None,
+            ranks: None,
             seed: 0,
             cases: DEFAULT_CASES,
         }
@@ -39,6 +43,19 @@ impl<D: Device> Harness<D> {
     #[must_use]
     pub fn with_second<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {
         self.second = Some(Box::new(move || open().map_err(|error| error.to_string())));
+        self
+    }
+
+    /// Returns this harness with a device for each of up to `most` ranks, for a backend whose ranks
+    /// need a device of their own; laws of more ranks are left out. Without it the first rank has the
+    /// device of [`new`](Self::new), and the others have that of [`with_second`](Self::with_second).
+    #[must_use]
+    pub fn with_ranks<E: Display>(
+        mut self,
+        most: usize,
+        open: impl Fn(usize) -> Result<D, E> + 'static,
+    ) -> Self {
+        self.ranks = Some((most, Box::new(move |rank| open(rank).map_err(|error| error.to_string()))));
         self
     }
 
@@ -97,6 +114,25 @@ impl<D: Device> Harness<D> {
         let device =
             open().map_err(|error| Violation::new(format!("the second device does not open: {error}")))?;
         Ok(Context::new(device)?)
+    }
+
+    /// A context for each of `count` ranks; `None` if there are not as many devices.
+    ///
+    /// # Errors
+    ///
+    /// The error of the backend.
+    pub fn rank_contexts(&self, count: usize) -> Result<Option<Vec<Context<D>>>, Violation> {
+        let open = |rank: usize| match &self.ranks {
+            Some((_, open)) => {
+                let device = open(rank)
+                    .map_err(|error| Violation::new(format!("device {rank} does not open: {error}")))?;
+                Ok(Context::new(device)?)
+            }
+            None if rank == 0 => self.context(),
+            None => self.second_context(),
+        };
+        let is_too_many = self.ranks.as_ref().is_some_and(|&(most, _)| count > most);
+        if is_too_many { Ok(None) } else { (0..count).map(open).collect::<Result<_, _>>().map(Some) }
     }
 
     /// One source of choices for each generated case, the same in every run with this seed.

@@ -29,7 +29,8 @@ struct Rank<D: Collects> {
     other: StreamHandle<D>,
 }
 
-/// Runs a law on a thread for each rank; on none if the device says that it has no ranks.
+/// Runs a law on a thread for each rank; on none if the device says that it has no ranks, or if there are not
+/// enough devices.
 fn on_each<D: Collects>(
     harness: &Harness<D>,
     count: usize,
@@ -41,8 +42,11 @@ fn on_each<D: Collects>(
         let due = matches!(refused, Some(Error::Unsupported { capability: Capability::Collectives, .. }));
         return ensure(due, || format!("a device without ranks answers {refused:?}"));
     }
-    let others = (1..count).map(|_| harness.second_context());
-    let contexts = [Ok(first)].into_iter().chain(others).collect::<Result<Vec<_>, Violation>>()?;
+    // A backend may need a library that is not on this machine.
+    if let Err(Error::Library { .. }) = Communicator::join(&first, &CommunicatorId::new(), 0, 1) {
+        return Ok(());
+    }
+    let Some(contexts) = harness.rank_contexts(count)? else { return Ok(()) };
     let (id, law) = (&CommunicatorId::with_time_limit(TIME_LIMIT), &law);
     let run = |number: usize, context: &Context<D>| {
         let (stream, other) = (context.stream()?, context.stream()?);

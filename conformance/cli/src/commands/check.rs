@@ -35,6 +35,9 @@ pub enum Checkable {
 /// Memory of the simulated device: laws that fill it up then take no longer than others.
 const MOCK_BYTES: usize = 64 << 20;
 
+/// The most devices that a law takes.
+const MOST_RANKS: usize = 3;
+
 /// Memory of the host's device, whose blocks are rounded up to pages.
 const HOST_BYTES: usize = 256 << 20;
 
@@ -100,15 +103,20 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
             (HostDevice::new().info().clone(), Vec::from(candidates))
         }
         Checkable::Cuda => {
-            let second = devarray_cuda::devices()?.len().min(2) - 1;
+            let count = devarray_cuda::devices()?.len();
             // Kept open throughout: making the context anew for each law takes longer than all of
             // them.
-            let devices = [CudaDevice::open(0)?, CudaDevice::open(second)?];
-            if second > 0 {
+            let devices = (0..count.clamp(1, MOST_RANKS)).map(CudaDevice::open);
+            let devices = devices.collect::<devarray::Result<Vec<_>>>()?;
+            if count > 1 {
                 output.line(format_args!("laws of two devices take devices 0 and 1"))?;
             }
             let info = devices[0].info().clone();
-            (info, vec![arguments.candidate("", move |ordinal| devices[ordinal].clone().into())])
+            let (last, count) = (devices.len() - 1, devices.len());
+            let open = move |ordinal: usize| devices[ordinal.min(last)].clone().into();
+            let Candidate { name, harness } = arguments.candidate("", open.clone());
+            let harness = harness.with_ranks(count, move |rank| Ok::<_, Error>(open(rank)));
+            (info, vec![Candidate::new(name, harness)])
         }
     };
     check(arguments, &info, devarray_suites::laws(), &candidates, output)

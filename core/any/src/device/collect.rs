@@ -13,7 +13,7 @@ use crate::{AnyBuffer, AnyStream, project::given, stream::mixed};
 
 each_backend!(one_of_each! {
     /// The part of one rank in a communicator of [`AnyDevice`]s.
-    AnyCommunicator: [std::convert::Infallible, devarray_host::HostCommunicator, devarray_mock::MockCommunicator]
+    AnyCommunicator: [devarray_cuda::CudaCommunicator, devarray_host::HostCommunicator, devarray_mock::MockCommunicator]
 });
 
 // SAFETY: forwards to a device whose implementor vouches for it, or enqueues nothing.

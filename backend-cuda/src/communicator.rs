@@ -208,8 +208,10 @@ impl Drop for Communicator {
                 let asked = unsafe { (table.async_error)(comm, &raw mut status) };
                 status = if asked == 0 { status } else { asked };
             }
-            // SAFETY: likewise; it is ended once. An abort ends one that waits for a rank that is gone.
-            let ended = unsafe { if status == 0 { (table.destroy)(comm) } else { (table.abort)(comm) } };
+            // An abort ends one that waits for a rank that is gone.
+            let end = if status == 0 { table.destroy } else { table.abort };
+            // SAFETY: likewise; it is ended once.
+            let ended = unsafe { end(comm) };
             self.report(OPERATION, ended);
             Ok(())
         });

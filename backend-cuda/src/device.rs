@@ -66,10 +66,10 @@ impl CudaDevice {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unavailable`]: there is no driver, the driver is too old, the device does not
+    /// - [`Error::Unavailable`]: there is no driver, the driver is too old, the device does not
     ///   exist, or this backend cannot use it.
-    /// - - [`Error::OutOfMemory`]: there is no room for a context.
-    /// - - [`Error::DeviceLost`], [`Error::Driver`]: the driver reported an error.
+    /// - [`Error::OutOfMemory`]: there is no room for a context.
+    /// - [`Error::DeviceLost`], [`Error::Driver`]: the driver reported an error.
     pub fn open(ordinal: usize) -> Result<Self> {
         Self::open_with(&Driver::load()?, ordinal)
     }
@@ -112,9 +112,9 @@ impl CudaDevice {
 // SAFETY: the four promises, one by one.
 // - Order: all work goes to streams of the driver, which run theirs in order (CUDA C++ Programming
 //   Guide, "Streams").
-// - - Confinement: core's plans are lowered to the same bytes; tests compare each class with
+// - Confinement: core's plans are lowered to the same bytes; tests compare each class with
 //   `Plan::runs`.
-// - - Quiescence: only the driver's success gives `Done` and `true`; any failed wait is `Unknown`.
+// - Quiescence: only the driver's success gives `Done` and `true`; any failed wait is `Unknown`.
 // - Progress: the driver runs what was enqueued, or fails a wait for it.
 unsafe impl Device for CudaDevice {
     type Buffer = CudaBuffer;

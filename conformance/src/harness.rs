@@ -48,7 +48,7 @@ impl<D: Device> Harness<D> {
 
     /// Returns this harness with a device for each of up to `most` ranks, for a backend whose ranks
     /// need a device of their own; laws of more ranks are left out. Without it the first rank has the
-    /// device of [`new`](Self::new), and the others have that of [`with_second`](Self::with_second).
+    /// device of [`new`](Self::new), the others the one of [`with_second`](Self::with_second).
     #[must_use]
     pub fn with_ranks<E: Display>(
         mut self,

@@ -4,7 +4,7 @@
 //! operation is submitted under one lock per device, in three steps: *order* it after the accesses
 //! it conflicts with, *note* its own accesses, *enqueue* it.
 //!
-//! - - Each stream is a *lane* with a sequence number that grows by one with each operation.
+//! - Each stream is a *lane* with a sequence number that grows by one with each operation.
 //! - Each allocation keeps its unretired accesses ([`AccessLog`]): lane, sequence, bytes, read or
 //!   write. All readers are kept: a writer that waited for the last of two readers alone would race
 //!   with the first.
@@ -13,7 +13,7 @@
 //!   [`Stream`](crate::backend::Stream)).
 //! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs
 //!   no driver call.
-//! - - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
+//! - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
 //!   An index out of range that was not reported is remembered apart: each point of a stream knows
 //!   which such gathers come before it, and a wait for the point reports them.
 //! - An allocation and a free each count as a write to the whole allocation.

@@ -1,7 +1,7 @@
 //! Host memory and the device, for programs that overlap copies with work. There are three sound
 //! ways.
 //!
-//! 1. 1. A borrowed slice, as in [`Array::from_slice`](crate::Array::from_slice) and
+//! 1. A borrowed slice, as in [`Array::from_slice`](crate::Array::from_slice) and
 //!    [`ArrayView::to_vec`](crate::ArrayView::to_vec): the call returns when the slice is free
 //!    again. The copy goes through staging memory of the library.
 //! 2. An owned [`PinnedBuffer`], moved into a [`Transfer`] that gives it back from

@@ -44,7 +44,7 @@ impl<T> HostArray<T> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::LengthMismatch`]: there are not as many elements as the shape has.
+    /// - [`LayoutError::LengthMismatch`]: there are not as many elements as the shape has.
     /// - [`LayoutError::Overflow`]: the shape has more elements than can be counted.
     #[track_caller]
     pub fn new(shape: &[usize], data: Vec<T>) -> Result<Self> {

@@ -61,15 +61,15 @@ impl<D: DeviceSymbols> Context<D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unsupported`], naming
+    /// - [`Error::Unsupported`], naming
     ///   [`DeviceSymbols`](crate::backend::Capability::DeviceSymbols): the device loads no modules.
-    /// - - Any device error of the image, for example too much constant memory.
+    /// - Any device error of the image, for example too much constant memory.
     ///
     /// # Safety
     ///
-    /// - - The image is complete, and in a form that the device knows: PTX text, a cubin or a
+    /// - The image is complete, and in a form that the device knows: PTX text, a cubin or a
     ///   fatbin on CUDA.
-    /// - - Its launched kernels are finished when the last clone of the module and the last of its
+    /// - Its launched kernels are finished when the last clone of the module and the last of its
     ///   symbols are dropped. The library waits for kernels that are declared to use a symbol.
     #[doc(alias = "SourceModule")]
     #[doc(alias = "RawModule")]
@@ -87,9 +87,9 @@ impl<D: DeviceSymbols> Module<D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Handle`]: the module has no variable of this name, or another symbol for it
+    /// - [`Error::Handle`]: the module has no variable of this name, or another symbol for it
     ///   exists, which must be dropped first.
-    /// - - [`LayoutError::ElementSize`]: the size of the variable is not a whole number of
+    /// - [`LayoutError::ElementSize`]: the size of the variable is not a whole number of
     ///   elements, or it is not aligned to them.
     /// - Any other device error.
     #[doc(alias = "get_global")]
@@ -161,7 +161,7 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::OutOfBounds`]: fewer elements follow `start`; nothing was enqueued.
+    /// - [`LayoutError::OutOfBounds`]: fewer elements follow `start`; nothing was enqueued.
     /// - Another context's stream, and any device error.
     #[doc(alias = "cudaMemcpyToSymbol")]
     #[track_caller]

@@ -29,7 +29,7 @@ impl<D: PeerAccess> Context<D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unsupported`], naming [`PeerAccess`](Capability::PeerAccess): they
+    /// - [`Error::Unsupported`], naming [`PeerAccess`](Capability::PeerAccess): they
     ///   [cannot](Self::can_access_peer).
     /// - Any device error.
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
@@ -72,7 +72,7 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - The errors of [`copy_from`](Self::copy_from), each stream belonging to its side's context.
-    /// - - [`Error::Index`]: a gather of the other context found an index out of range. Nothing was
+    /// - [`Error::Index`]: a gather of the other context found an index out of range. Nothing was
     ///   copied.
     /// - Any error of either device: the destination may then be partly written.
     #[doc(alias = "memcpy_peer")]

@@ -92,7 +92,7 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// - - Out of memory, and the errors of [`Operands::map`](crate::function::Operands::map).
+        /// - Out of memory, and the errors of [`Operands::map`](crate::function::Operands::map).
         /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): there are not as many
         ///   positions left.
         $(#[$error])*

@@ -148,7 +148,7 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::DeviceMismatch`]: the event belongs to another context.
+    /// - [`Error::DeviceMismatch`]: the event belongs to another context.
     /// - The device could not enqueue the wait; the stream is unchanged.
     #[track_caller]
     pub fn wait(&self, event: &EventHandle<D>) -> Result<()> {

@@ -61,7 +61,7 @@ impl<D: Timing> TimedEvent<D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the events belong to two
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the events belong to two
     ///   contexts.
     /// - Some of the work, or the device, failed.
     pub fn elapsed_since(&self, earlier: &Self) -> Result<Option<Duration>> {

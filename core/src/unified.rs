@@ -5,10 +5,10 @@
 //! hazard tracking orders them as usual. The host sees a slice, but only while no operation of the
 //! device is in the way:
 //!
-//! - - [`host_mut`](MappedArray::host_mut) borrows the array exclusively, so no view lives. It
+//! - [`host_mut`](MappedArray::host_mut) borrows the array exclusively, so no view lives. It
 //!   waits for every operation on it that is in flight, and returns a slice to write. No operation
 //!   can be submitted until the slice is gone.
-//! - - [`host`](MappedArray::host) borrows the array shared and waits for operations that write it:
+//! - [`host`](MappedArray::host) borrows the array shared and waits for operations that write it:
 //!   host and device may read together.
 //!
 //! Nothing depends on a destructor: forgetting a slice, or unwinding past it, only ends a borrow.

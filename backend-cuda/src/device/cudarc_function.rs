@@ -39,9 +39,9 @@ impl CudaDevice {
     ///
     /// # Errors
     ///
-    /// - - [`Error::DeviceMismatch`]: the device was opened through a driver that is not the
+    /// - [`Error::DeviceMismatch`]: the device was opened through a driver that is not the
     ///   machine's.
-    /// - - [`Error::Kernel`]: the function takes other parameters than declared, as far as the
+    /// - [`Error::Kernel`]: the function takes other parameters than declared, as far as the
     ///   driver can say.
     /// - Any other driver error.
     ///

@@ -1,4 +1,5 @@
 //! Every exchange of a few ranks, on any backend: what each rank has in the end.
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // numbers between 0 and 1, times a type's range
 
 use std::{thread, time::Duration};
 

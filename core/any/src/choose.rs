@@ -68,7 +68,7 @@ impl AnyDevice {
     ///
     /// # Errors
     ///
-    /// - - [`Unknown`](ChooseError::Unknown), [`NotBuiltIn`](ChooseError::NotBuiltIn),
+    /// - [`Unknown`](ChooseError::Unknown), [`NotBuiltIn`](ChooseError::NotBuiltIn),
     ///   [`Number`](ChooseError::Number): the name is wrong.
     /// - [`Open`](ChooseError::Open): the device did not open.
     /// - The errors of [`best`](Self::best).

@@ -16,7 +16,7 @@ use super::ElementType;
 /// 3. Lanes are added in pairs, (0, 1), (2, 3), …; the results in pairs again, until one is left.
 ///    An element without a partner goes to the next round alone.
 /// 4. The results of more than one segment are reduced by the same rule.
-/// 5. 5. The sum is +0 plus this result; the product is 1 times this result.
+/// 5. The sum is +0 plus this result; the product is 1 times this result.
 ///
 /// A **scan** is made from totals of aligned blocks of 2^j elements, which are the total of their
 /// left half plus the total of their right half. The value before element k is +0 (1 in a product)

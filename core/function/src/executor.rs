@@ -13,22 +13,22 @@
 //!   vectorized. So the sine is one loop instead of 80, and a sum of `i8` has 64 lanes instead of
 //!   16. Programs that were built without a function are computed by their primitives, with the
 //!   same loops.
-//! - - Loops are compiled from one source for several sets of instructions, and chosen at run time:
+//! - Loops are compiled from one source for several sets of instructions, and chosen at run time:
 //!   plain ones, AVX2 with FMA and F16C, AVX-512. On aarch64 plain loops use NEON.
-//! - - The values of a block are in **slots**, which hold 256 to 1,024 elements, as wide as their
+//! - The values of a block are in **slots**, which hold 256 to 1,024 elements, as wide as their
 //!   type, in the first cache. Slots begin with a cache line, belong to the thread, and are not
 //!   cleared. Inputs whose elements lie side by side are read in place, and the last operation
 //!   writes the result in place, so a program of one operation needs no slot.
-//! - - A repeated element is written into its slot once, and read from any position. Other short runs are
+//! - A repeated element is written into its slot once, and read from any position. Other short runs are
 //!   moved many at a time, without a call for each.
-//! - - Transposed operands are read by tiles, whole cache lines at a time. A map may compute its
+//! - Transposed operands are read by tiles, whole cache lines at a time. A map may compute its
 //!   elements in any order, so axes are taken in the order of the result's memory. Results that
 //!   exceed the caches are written past them.
 //! - The rare parts of elementary functions (the sine of a huge number) are a branch for each block.
 //!   With AVX-512 the exponential, logarithms, the power and the hyperbolic tangent of `f32` use
 //!   tables in registers, and fewer steps than their definitions. Where that could round to the
 //!   other side, 16 elements are computed as defined.
-//! - - A stored NaN is always the canonical one, which is put in where the result is stored. With
+//! - A stored NaN is always the canonical one, which is put in where the result is stored. With
 //!   AVX-512 one loop does a sum, a product or a quotient together with this step and the store past
 //!   the caches.
 //! - Reductions keep the order that [`Combine`](crate::Combine) says. A row is added to 1,024 lanes
@@ -36,7 +36,7 @@
 //!   with a binary counter in place of lanes. Short rows are strips wherever they are, and the
 //!   elements that fit the lanes are added in one loop for all rows of a block. Running sums go up
 //!   and down the tree of aligned blocks.
-//! - - The steps of a program are made once and kept with it.
+//! - The steps of a program are made once and kept with it.
 //!
 //! ```
 //! use devarray_function::{

@@ -81,7 +81,7 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// - - [`FunctionErrorKind::Type`]: the function takes another number of inputs, other types or
+    /// - [`FunctionErrorKind::Type`]: the function takes another number of inputs, other types or
     ///   another number of scalars, or its result is not `R`.
     /// - [`FunctionErrorKind::Shape`]: the shapes cannot be broadcast together, or have fewer axes
     ///   than the function takes positions along.

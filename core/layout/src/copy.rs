@@ -17,12 +17,12 @@
 //! reduced together:
 //!
 //! 1. An axis of extent 1 moves nothing and is dropped.
-//! 2. 2. An axis along which the destination runs backwards is walked from its other end, on both
+//! 2. An axis along which the destination runs backwards is walked from its other end, on both
 //!    sides. If it was negative on both sides, it becomes positive on both. If it was negative on
 //!    one side, it is then negative in the source.
 //! 3. Axes are sorted by descending destination stride, so that the innermost loop writes the
 //!    nearest bytes.
-//! 4. 4. If an axis has, on both sides, a stride as long as the whole next axis, it continues that
+//! 4. If an axis has, on both sides, a stride as long as the whole next axis, it continues that
 //!    axis: the two become one axis.
 //! 5. An innermost axis that is contiguous on both sides becomes part of the run: the bytes moved
 //!    by one step.

@@ -88,7 +88,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::IndexOutOfRange`]: an integer is outside its axis. Slices are clamped
+    /// - [`LayoutError::IndexOutOfRange`]: an integer is outside its axis. Slices are clamped
     ///   instead.
     /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`],
     ///   [`LayoutError::RepeatedEllipsis`].

@@ -28,7 +28,7 @@ pub enum Indexing {
 ///
 /// # Errors
 ///
-/// - - [`LayoutError::RankMismatch`]: a layout of coordinates has more than one axis.
+/// - [`LayoutError::RankMismatch`]: a layout of coordinates has more than one axis.
 /// - [`LayoutError::Overflow`]: the grid has too many elements.
 pub fn meshgrid(axes: &[Layout], indexing: Indexing) -> Result<Vec<Layout>, LayoutError> {
     let rank = axes.len();

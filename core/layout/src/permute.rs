@@ -15,7 +15,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::RankMismatch`]: some axis is not named.
+    /// - [`LayoutError::RankMismatch`]: some axis is not named.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
     // This is inlined because a view wraps the result: across a call it would be copied twice.
     #[inline]
@@ -74,7 +74,7 @@ impl Layout {
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`]: the lists have different lengths.
-    /// - - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: an axis in one of the
+    /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: an axis in one of the
     ///   lists.
     pub fn move_axes(&self, from: impl AxisList, to: impl AxisList) -> Result<Self, LayoutError> {
         let (from, to, rank) = (from.axes(), to.axes(), self.rank());

@@ -13,7 +13,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::ElementSize`]: there is no axis, the last one has gaps, or a stride or
+    /// - [`LayoutError::ElementSize`]: there is no axis, the last one has gaps, or a stride or
     ///   the offset is not a multiple.
     /// - [`LayoutError::Overflow`].
     #[doc(hidden)]

@@ -56,7 +56,7 @@ impl Layout {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::WindowTooLong`]: the axis is shorter than `len`.
-    /// - - [`LayoutError::Overflow`]: there are too many elements to count.
+    /// - [`LayoutError::Overflow`]: there are too many elements to count.
     pub fn sliding_windows(&self, axis: impl Integer, len: usize) -> Result<Self, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let extent = self.shape[axis];

@@ -14,7 +14,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::RankMismatch`]: the layout is not 1-D.
+    /// - [`LayoutError::RankMismatch`]: the layout is not 1-D.
     /// - [`LayoutError::BadSection`]: `section` is 0.
     pub fn split(&self, section: usize) -> Result<Split, LayoutError> {
         if self.rank() != 1 {
@@ -55,7 +55,7 @@ impl Layout {
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`].
-    /// - - [`LayoutError::UnsortedPositions`]: a position, counted from the front, is below the one
+    /// - [`LayoutError::UnsortedPositions`]: a position, counted from the front, is below the one
     ///   before it. The parts would overlap.
     pub fn split_at<T: Integer>(&self, axis: impl Integer, at: &[T]) -> Result<Split, LayoutError> {
         let axis = axis_index(axis, self.rank())?;

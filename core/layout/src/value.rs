@@ -29,8 +29,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::RankMismatch`]: there are not as many strides as extents.
-    /// - - [`LayoutError::Overflow`]: the number of elements exceeds `isize::MAX` (extents of 0 do
+    /// - [`LayoutError::RankMismatch`]: there are not as many strides as extents.
+    /// - [`LayoutError::Overflow`]: the number of elements exceeds `isize::MAX` (extents of 0 do
     ///   not count, as in NumPy), or a reachable position is negative or exceeds it.
     #[inline]
     pub fn new(shape: &[usize], strides: &[isize], offset: usize) -> Result<Self, LayoutError> {

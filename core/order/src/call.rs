@@ -193,10 +193,10 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// - - [`OrderErrorKind::Type`]: the call takes another number of inputs, or other types.
-    /// - - [`OrderErrorKind::Shape`]: an axis is out of range, `k` exceeds its extent, `q` is not
+    /// - [`OrderErrorKind::Type`]: the call takes another number of inputs, or other types.
+    /// - [`OrderErrorKind::Shape`]: an axis is out of range, `k` exceeds its extent, `q` is not
     ///   in 0 … 1, or the call does not take these shapes.
-    /// - - [`OrderErrorKind::Empty`]: a quantile of no elements is asked for.
+    /// - [`OrderErrorKind::Empty`]: a quantile of no elements is asked for.
     pub fn outputs(&self, inputs: &[Input<'_>]) -> Result<Vec<Output>, OrderError> {
         use ElementType::I64;
         self.check_types(inputs)?;

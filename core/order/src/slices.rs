@@ -296,8 +296,8 @@ pub fn histogram<T: Number>(x: &[T], edges: &[T]) -> Result<Vec<usize>, OrderErr
 ///
 /// # Errors
 ///
-/// - - [`OrderErrorKind::Type`]: indices are not `i32`, `u32` or `i64`.
-/// - - [`OrderErrorKind::Shape`]: there are more or fewer indices than elements to put, and not a single
+/// - [`OrderErrorKind::Type`]: indices are not `i32`, `u32` or `i64`.
+/// - [`OrderErrorKind::Shape`]: there are more or fewer indices than elements to put, and not a single
 ///   element.
 /// - [`OrderErrorKind::Index`]: an index has no place. Everything else is put.
 pub fn put<T: Number, I: WholeNumber>(
@@ -327,11 +327,11 @@ pub fn put<T: Number, I: WholeNumber>(
 ///
 /// # Errors
 ///
-/// - - [`OrderErrorKind::Type`]: offsets are not `i32`, `u32` or `i64`; or `R` is not the type of the
+/// - [`OrderErrorKind::Type`]: offsets are not `i32`, `u32` or `i64`; or `R` is not the type of the
 ///   result.
 /// - [`OrderErrorKind::Shape`]: there is no offset.
 /// - [`OrderErrorKind::Index`]: an offset is outside, or below the one before it.
-/// - - [`OrderErrorKind::Empty`]: a part has no least or greatest element.
+/// - [`OrderErrorKind::Empty`]: a part has no least or greatest element.
 pub fn segments<T: Computable, I: WholeNumber, R: Computable>(
     x: &[T],
     offsets: &[I],

@@ -182,7 +182,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::OutOfBounds`]: fewer bytes follow `position` than `src` has; nothing was
+    /// - [`LayoutError::OutOfBounds`]: fewer bytes follow `position` than `src` has; nothing was
     ///   copied.
     /// - The errors of [`ErasedViewMut::copy_from_bytes`].
     #[track_caller]
@@ -194,7 +194,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::OutOfBounds`]: fewer bytes follow `position` than `src` has; nothing was
+    /// - [`LayoutError::OutOfBounds`]: fewer bytes follow `position` than `src` has; nothing was
     ///   copied.
     /// - The errors of [`ErasedViewMut::copy_from`].
     #[track_caller]

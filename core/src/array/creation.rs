@@ -134,7 +134,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::ZeroStep`]: the step is 0.
-    /// - - [`LayoutError::NotFinite`]: start, stop or step is not a finite real number.
+    /// - [`LayoutError::NotFinite`]: start, stop or step is not a finite real number.
     /// - [`LayoutError::Overflow`]: there are too many elements to count, or a `u128` exceeds
     ///   `i128`.
     /// - The errors of [`uninit`](Self::uninit).

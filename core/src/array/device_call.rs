@@ -35,7 +35,7 @@ pub trait DeviceCall: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Order`]: the types, the shapes or an argument do not fit, or a quantile of no
+    /// - [`Error::Order`]: the types, the shapes or an argument do not fit, or a quantile of no
     ///   elements is asked for.
     /// - [`AxisOutOfRange`](crate::LayoutError::AxisOutOfRange);
     ///   [`ElementSize`](crate::LayoutError::ElementSize): the size of elements is not their type's.
@@ -80,7 +80,7 @@ pub trait DeviceCall: sealed::Sealed {
     /// - [`RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`ShapeMismatch`](crate::LayoutError::ShapeMismatch): another number of results, a result of
     ///   another shape, or a count with axes.
-    /// - - [`AliasedDestination`](crate::LayoutError::AliasedDestination): two elements of a result
+    /// - [`AliasedDestination`](crate::LayoutError::AliasedDestination): two elements of a result
     ///   share memory.
     /// - The errors of [`apply`](Self::apply).
     #[track_caller]

@@ -36,8 +36,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::NothingToJoin`]: there is no part.
-    /// - - [`LayoutError::AxisOutOfRange`]: for example, parts of rank 0 have no axis.
+    /// - [`LayoutError::NothingToJoin`]: there is no part.
+    /// - [`LayoutError::AxisOutOfRange`]: for example, parts of rank 0 have no axis.
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part does not fit the
     ///   first one.
     /// - [`LayoutError::Overflow`]: the result is too large.
@@ -77,8 +77,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::NothingToJoin`]: there is no part.
-    /// - - [`LayoutError::AxisOutOfRange`]: the axis is outside `-(rank + 1)..=rank`.
+    /// - [`LayoutError::NothingToJoin`]: there is no part.
+    /// - [`LayoutError::AxisOutOfRange`]: the axis is outside `-(rank + 1)..=rank`.
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part is not of the first
     ///   one's shape.
     /// - Out of memory, another context's stream or part, and any other device error.

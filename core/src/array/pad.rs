@@ -65,7 +65,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::RankMismatch`]: `widths` has neither one pair nor one pair per axis.
+    /// - [`LayoutError::RankMismatch`]: `widths` has neither one pair nor one pair per axis.
     /// - [`LayoutError::EmptyAxis`]: an axis without elements is to be extended by its own.
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream, and any other device error.

@@ -24,9 +24,9 @@ impl<D: Device> ErasedView<'_, D> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): elements do not have the
+    /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): elements do not have the
     ///   size of the type.
-    /// - - [`Error::Product`](crate::Error::Product): the type is `Bool`, which has no products.
+    /// - [`Error::Product`](crate::Error::Product): the type is `Bool`, which has no products.
     /// - The errors of [`ArrayView::matmul`].
     #[doc(alias = "mm", alias = "bmm")]
     #[track_caller]

@@ -32,7 +32,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Function`](crate::Error::Function): the operation does not take the type; its
+    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; its
     ///   result is not `R`; or an element of the result has nothing to reduce, and the operation
     ///   has no value for that.
     /// - An axis out of range or repeated, out of memory, another context's stream, and any other

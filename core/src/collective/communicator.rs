@@ -13,6 +13,9 @@ use crate::{
     debug_text::DeviceName,
 };
 
+/// More threads than any machine runs.
+const MOST_RANKS: usize = 1 << 16;
+
 /// One rank's part in a communicator of several.
 ///
 /// A call takes it by `&mut`, so two threads cannot call at once, and the calls of a rank have one
@@ -63,7 +66,7 @@ impl<D: Collects> Communicator<D> {
     /// # Errors
     ///
     /// - [`Error::Unsupported`]: the device has no [`Collectives`](crate::backend::Capability::Collectives).
-    /// - [`Error::Collective`]: `rank` is not below `ranks`; it has joined already; another rank joins
+    /// - [`Error::Collective`]: `rank` is not below `ranks`, or these are more than 65,536; it has joined already; another rank joins
     ///   another number of ranks, is of this context, or of another backend; or not all came in time.
     ///   The other ranks are told, too, unless the communicator was complete.
     /// - Any device error.
@@ -78,6 +81,9 @@ impl<D: Collects> Communicator<D> {
         }
         if rank >= ranks {
             return Err(CollectiveError::NoRank { rank, ranks }.of(backend, OPERATION));
+        }
+        if ranks > MOST_RANKS {
+            return Err(CollectiveError::TooMany { ranks, most: MOST_RANKS }.of(backend, OPERATION));
         }
         let turns = device.turns();
         let mut call = RankCall::new(OPERATION, 0);

@@ -17,6 +17,14 @@ pub enum CollectiveError {
         /// The number of ranks.
         ranks: usize,
     },
+    /// More ranks than a communicator can have.
+    #[error("{ranks} ranks are more than {most}")]
+    TooMany {
+        /// The number given.
+        ranks: usize,
+        /// The most that are possible.
+        most: usize,
+    },
     /// A rank that sends to itself, or receives from itself.
     #[error("rank {0} sends nothing to itself")]
     Itself(usize),

@@ -67,6 +67,10 @@ impl<T> Rendezvous<T> {
     /// # Errors
     ///
     /// The time limit passed, or the meetings were aborted. No participant has met.
+    ///
+    /// # Panics
+    ///
+    /// If the place is not below the number of participants.
     pub fn meet<'r>(
         &'r self,
         who: Participant<'r>,

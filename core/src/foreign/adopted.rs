@@ -36,21 +36,21 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unsupported`](crate::Error::Unsupported): the device does not adopt memory of
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device does not adopt memory of
     ///   other code.
     /// - [`LayoutError::ElementSize`]: the address is not aligned to the power of two in the
     ///   element size (to 256 if that is more).
     /// - [`LayoutError::AliasedDestination`]: the layout reaches an element twice, so that it could
     ///   not be written; see [`broadcast_to`](crate::ArrayView::broadcast_to).
-    /// - - [`LayoutError::Overflow`]: it reaches beyond the largest address.
-    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the memory belongs to another
+    /// - [`LayoutError::Overflow`]: it reaches beyond the largest address.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the memory belongs to another
     ///   device.
-    /// - - [`Error::Driver`](crate::Error::Driver): the device does not know the memory, or another
+    /// - [`Error::Driver`](crate::Error::Driver): the device does not know the memory, or another
     ///   driver error.
     ///
     /// # Safety
     ///
-    /// - - The bytes of every element are allocated and can be reached by the device, and stay so
+    /// - The bytes of every element are allocated and can be reached by the device, and stay so
     ///   until `owner` is dropped.
     /// - Until then other code neither writes them nor, if the array is written, reads them, unless
     ///   events or waits order it against the work here. A second array over the same bytes is

@@ -105,9 +105,9 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// The error returns the array unchanged:
     /// - [`Error::DeviceMismatch`]: the stream is of another context.
-    /// - - [`Error::Unsupported`], naming [`ForeignMemory`](Capability::ForeignMemory): the array
+    /// - [`Error::Unsupported`], naming [`ForeignMemory`](Capability::ForeignMemory): the array
     ///   cannot give the memory up, since it was adopted or something else holds it too.
-    /// - - [`Error::Hazard`]: the stream is strict, and some work is not ordered before this. Any
+    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before this. Any
     ///   device error.
     pub fn release(self, stream: &StreamHandle<D>) -> Result<Released<D>, ReleaseError<T, D>> {
         let (mut allocation, layout, item_bytes) = self.into_erased().into_parts();

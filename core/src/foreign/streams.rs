@@ -41,7 +41,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unsupported`](crate::Error::Unsupported): the device does not adopt memory of
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device does not adopt memory of
     ///   other code.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the name is
     ///   [owned](ForeignStream::owner) by another device.

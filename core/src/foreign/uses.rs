@@ -12,7 +12,7 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the array is of another context.
-    /// - - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
+    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
     ///   ordered before this.
     /// - The device could not order the stream.
     #[track_caller]
@@ -52,7 +52,7 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the array is of another context.
-    /// - - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
+    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
     ///   ordered before this.
     /// - The device could not order the stream.
     #[track_caller]

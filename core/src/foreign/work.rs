@@ -100,7 +100,7 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): an array is of another context. Here and
     ///   in the next two cases, `enqueue` was not called.
-    /// - - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and conflicting work is not
+    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and conflicting work is not
     ///   ordered before this.
     /// - The device could not order the stream.
     /// - Any error of `enqueue`.

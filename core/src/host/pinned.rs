@@ -77,7 +77,7 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
-    /// - - [`Error::OutOfMemory`](crate::Error::OutOfMemory), also because of a
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory), also because of a
     ///   [limit](Self::set_pinned_limits), and any other device error.
     #[track_caller]
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T, D>> {
@@ -144,7 +144,7 @@ impl<D: AllocHost> Context<D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unsupported`](crate::Error::Unsupported): the device does not have such memory.
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device does not have such memory.
     /// - The errors of [`pinned`](Self::pinned).
     #[track_caller]
     #[doc(alias = "pagelocked_empty")]

@@ -119,7 +119,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements as the array.
+    /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements as the array.
     /// - [`Error::DeviceMismatch`]: buffer, stream and array are not of one context.
     /// - Out of memory, if the elements are not dense and scratch is needed, and any other device
     ///   error.

@@ -44,9 +44,9 @@ impl<D: Ipc> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Handle`](crate::Error::Handle): this process made the event itself, or it no
+    /// - [`Error::Handle`](crate::Error::Handle): this process made the event itself, or it no
     ///   longer exists.
-    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the event belongs to another
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the event belongs to another
     ///   device, or to another backend.
     /// - Any other device error; the stream is unchanged.
     ///

@@ -51,7 +51,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unsupported`](crate::Error::Unsupported), naming
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), naming
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device has no such memory.
     /// - The errors of [`uninit`](Self::uninit).
     #[track_caller]
@@ -82,10 +82,10 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unsupported`](crate::Error::Unsupported), naming
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), naming
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device cannot export, or this memory is not
     ///   [exportable](Self::zeros_exportable).
-    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream belongs to another
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream belongs to another
     ///   context.
     /// - Any other device error.
     #[doc(alias = "get_ipc_handle")]

@@ -26,11 +26,11 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Unsupported`](crate::Error::Unsupported), naming
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), naming
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device opens nothing.
-    /// - - [`Error::Handle`](crate::Error::Handle): this process made it itself, or the named
+    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or the named
     ///   memory no longer exists.
-    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the event belongs to another
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the event belongs to another
     ///   device, or to another backend.
     /// - [`LayoutError::ElementSize`]: its elements are not as large as a `T`.
     /// - [`LayoutError::AliasedDestination`]: its layout reaches an element twice.

@@ -108,8 +108,8 @@ impl RemoteArray {
     ///
     /// # Errors
     ///
-    /// - - [`LayoutError::OutOfBounds`]: the elements do not lie in the exported memory.
-    /// - - [`LayoutError::NotLent`]: some elements do not belong to this name, or this cannot be
+    /// - [`LayoutError::OutOfBounds`]: the elements do not lie in the exported memory.
+    /// - [`LayoutError::NotLent`]: some elements do not belong to this name, or this cannot be
     ///   decided.
     pub fn with_layout(self, layout: Layout) -> Result<Self, LayoutError> {
         self.check_inside(&layout)?;

@@ -190,7 +190,7 @@ impl Image {
     ///   written, writes all elements of `Out` arguments, and touches no other memory but its
     ///   own shared memory and the module's variables.
     /// - It ends.
-    /// - - If this depends on the block `launch`, the block gives the same answer for the same arguments: a
+    /// - If this depends on the block `launch`, the block gives the same answer for the same arguments: a
     ///   launch of [recorded work](crate::recorded) may rest on the answer to an earlier launch with the same
     ///   elements and values.
     #[must_use]
@@ -264,9 +264,9 @@ impl Declaration {
     ///
     /// # Safety
     ///
-    /// - - `host` may be called under the conditions of [`HostFunction`], with arguments of these
+    /// - `host` may be called under the conditions of [`HostFunction`], with arguments of these
     ///   kinds, from any thread. It does nothing that the kinds do not permit.
-    /// - - The author of the image vouches for it with these arguments.
+    /// - The author of the image vouches for it with these arguments.
     #[must_use]
     pub const unsafe fn new(
         name: &'static str,

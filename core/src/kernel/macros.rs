@@ -95,7 +95,7 @@
 ///   overlaps a written one; the block `launch` refuses; the driver refuses the image, or the image
 ///   differs from the declaration; there are not as many threads, or not as much memory, as the
 ///   grid asks for.
-/// - - [`Error::Recording`](crate::Error::Recording): an array is not an argument of the recording.
+/// - [`Error::Recording`](crate::Error::Recording): an array is not an argument of the recording.
 /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
 ///   [`Error::Hazard`](crate::Error::Hazard), [`Error::Unsupported`](crate::Error::Unsupported),
 ///   and any other device error.

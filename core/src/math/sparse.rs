@@ -44,7 +44,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// - - [`LayoutError::ShapeMismatch`]: there are not as many values as columns, or they have more
+/// - [`LayoutError::ShapeMismatch`]: there are not as many values as columns, or they have more
 ///   than one axis.
 /// - [`Error::Order`](crate::Error::Order): `x` has no axis, the offsets are not 1-D, or there is none.
 /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.

@@ -62,7 +62,7 @@ pub(super) fn read_array_from<T: NpyElement, D: Device>(
 ///
 /// # Errors
 ///
-/// - - [`NpyError::Io`]: the writer failed; the bytes written until then are useless.
+/// - [`NpyError::Io`]: the writer failed; the bytes written until then are useless.
 /// - [`NpyError::Device`]: out of memory, another context's stream, and any other device error.
 #[doc(alias = "save")]
 #[track_caller]

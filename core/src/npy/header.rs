@@ -53,7 +53,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// - - [`NpyError::Header`], [`NpyError::Dtype`], [`NpyError::Objects`]: the text is not a
+    /// - [`NpyError::Header`], [`NpyError::Dtype`], [`NpyError::Objects`]: the text is not a
     ///   type, or not one that can be read back.
     /// - [`NpyError::Header`]: the order is neither C nor F.
     /// - [`NpyError::TooLarge`].

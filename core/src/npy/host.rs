@@ -56,8 +56,8 @@ fn in_c_order<T: Element>(data: &[T], layout: &Layout) -> Result<Vec<T>, NpyErro
 ///
 /// # Errors
 ///
-/// - - [`NpyError::Io`]: the writer failed; the bytes written until then are useless.
-/// - - [`NpyError::Dtype`] and its like: NumPy has no type with the name that `T` gives.
+/// - [`NpyError::Io`]: the writer failed; the bytes written until then are useless.
+/// - [`NpyError::Dtype`] and its like: NumPy has no type with the name that `T` gives.
 #[doc(alias = "save")]
 #[track_caller]
 pub fn write<T: NpyElement>(

@@ -129,7 +129,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - - [`NpyError::Archive`]: the archive has an array of this name already.
+    /// - [`NpyError::Archive`]: the archive has an array of this name already.
     /// - The errors of [`npy::write`](fn@super::write).
     #[track_caller]
     pub fn write<T: NpyElement>(&mut self, name: &str, array: &HostArray<T>) -> Result<(), NpyError> {
@@ -141,7 +141,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - - [`NpyError::Archive`]: the archive has an array of this name already.
+    /// - [`NpyError::Archive`]: the archive has an array of this name already.
     /// - The errors of [`npy::write_array`](super::write_array).
     #[track_caller]
     pub fn write_array<T: NpyElement, D: Device>(

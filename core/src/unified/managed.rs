@@ -68,7 +68,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     /// # Errors
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported): the device has no managed memory.
-    /// - - [`Error::OutOfMemory`](crate::Error::OutOfMemory): the device has less free memory.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): the device has less free memory.
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
     /// - Any other device error.
     #[track_caller]

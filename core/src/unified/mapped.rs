@@ -81,7 +81,7 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements as the shape.
-    /// - - [`Error::Unsupported`](crate::Error::Unsupported): the buffer was not allocated as
+    /// - [`Error::Unsupported`](crate::Error::Unsupported): the buffer was not allocated as
     ///   mapped memory.
     /// - Any other device error. The buffer is dropped.
     #[track_caller]

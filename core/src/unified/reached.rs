@@ -41,7 +41,7 @@ impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::NeedsCopy`]: the elements do not lie side by side in C order.
-    /// - - [`Error::OutOfReach`]: the host cannot reach the memory, as on a GPU; or others may write
+    /// - [`Error::OutOfReach`]: the host cannot reach the memory, as on a GPU; or others may write
     ///   it, because other code lent it or other processes may have opened it.
     /// - An operation in flight, or the wait, failed.
     pub fn host(&self) -> Result<&'a [T]> {

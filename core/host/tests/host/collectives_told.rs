@@ -196,6 +196,10 @@ fn who_joins_wrongly_is_refused() {
         mistake(Communicator::join(&context, &CommunicatorId::new(), 2, 2)),
         CollectiveError::NoRank { rank: 2, ranks: 2 }
     );
+    assert!(matches!(
+        mistake(Communicator::join(&context, &CommunicatorId::new(), 2, usize::MAX)),
+        CollectiveError::TooMany { ranks: usize::MAX, .. }
+    ));
     let id = CommunicatorId::new();
     let one = Communicator::join(&context, &id, 0, 1).unwrap();
     assert_eq!(mistake(Communicator::join(&context, &id, 0, 1)), CollectiveError::Taken(0));

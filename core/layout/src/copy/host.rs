@@ -18,8 +18,8 @@ use crate::LayoutError;
 ///
 /// - the bytes of the source are valid for reads, all runs in one allocation;
 /// - the bytes of the destination are valid for writes, all runs in one allocation;
-/// - - nobody else writes the source or touches the destination during the call;
-/// - - no byte is both source and destination, neither of one run nor of two.
+/// - nobody else writes the source or touches the destination during the call;
+/// - no byte is both source and destination, neither of one run nor of two.
 ///
 /// Gaps between the runs may belong to anybody.
 pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {

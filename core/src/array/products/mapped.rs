@@ -36,7 +36,7 @@ impl<D: Device> ErasedView<'_, D> {
     /// # Errors
     ///
     /// - [`Error::Product`](crate::Error::Product): the function's first input is of another type.
-    /// - - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch): the function takes another
+    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch): the function takes another
     ///   number of inputs or scalars.
     /// - The errors of [`ErasedView::matmul`] and [`ArrayView::matmul_map`].
     #[track_caller]

@@ -79,7 +79,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - - [`Error::Library`](crate::Error::Library): the device's fast form needs a library that is
+    /// - [`Error::Library`](crate::Error::Library): the device's fast form needs a library that is
     ///   not there; the error names the places that were searched.
     /// - The errors of [`matmul`](Self::matmul).
     #[doc(alias = "tf32")]

@@ -34,7 +34,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
-    /// - - [`Error::Product`](crate::Error::Product): the two lists have different lengths, or the
+    /// - [`Error::Product`](crate::Error::Product): the two lists have different lengths, or the
     ///   extents of a pair differ.
     /// - The errors of [`matmul`](Self::matmul).
     #[track_caller]

@@ -3,7 +3,7 @@
 //! # Why memory of another rank may be touched
 //!
 //! A rank tells the others where its elements are by meeting them in a
-//! [`Rendezvous`](devarray::backend::Rendezvous), at the turn of the exchange on its own stream. It then
+//! [`Rendezvous`], at the turn of the exchange on its own stream. It then
 //! stays in this call, at its turn, with the arrays borrowed, until all participants have done their part:
 //! the drop of what the meeting gave blocks until then. So while any rank touches memory of another:
 //!

@@ -107,8 +107,10 @@ impl HostStream {
 impl Drop for HostStream {
     /// What runs goes on, and what waits still has its turn.
     fn drop(&mut self) {
-        if matches!(self.place, Place::Next) {
-            self.lane.close();
+        match &self.place {
+            Place::Next => self.lane.close(),
+            Place::Turn(_) => {}
+            Place::Taken(taken) => taken.give_up(&self.lane.device),
         }
     }
 }
@@ -126,6 +128,11 @@ unsafe impl Stream for HostStream {
     }
 
     fn free(&self, op: FreeOp<DeviceMemory>) -> Result<()> {
+        if let Place::Taken(taken) = &self.place {
+            // Steps use it at each launch.
+            taken.keep(op.into_buffer());
+            return Ok(());
+        }
         // Also on a turn: its own operations may come later.
         self.device().later.after(self.lane.now(), Then::Free(op.into_buffer()));
         Ok(())

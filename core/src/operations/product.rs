@@ -85,12 +85,13 @@ impl<D: Compute> StreamCore<D> {
         for input in [a, b] {
             self.check_disjoint(input, input.layout, result, false)?;
         }
-        if let Some(recorder) = self.recorder() {
-            return recorder.multiply((element_type, precision), [a, b, result], becomes);
-        }
         let depth = a.layout.shape().last().copied().unwrap_or(0);
         if depth == 0 {
+            // Recorded as the calls that it is made of: a recording owns their memory, and each launch uses it.
             return self.without_products(element_type, result, becomes);
+        }
+        if let Some(recorder) = self.recorder() {
+            return recorder.multiply((element_type, precision), [a, b, result], becomes);
         }
         let [row, column] = [a, b].map(|of| of.layout.rank() == 1);
         let mut written = result.layout.clone();

@@ -166,3 +166,24 @@ fn host_memory_is_not_taken_down() -> Result<()> {
     assert_eq!(first_bytes(&memory), [7, 7]);
     Ok(())
 }
+
+/// A product over no elements takes memory of its own, which no other array gets while it can be launched.
+#[test]
+fn memory_that_a_recorded_call_takes_stays_as_long_as_the_recording() -> Result<()> {
+    let stream = Context::new(device())?.stream()?;
+    let (a, b) = (Array::<f32, _>::zeros(&stream, &[2, 0])?, Array::<f32, _>::zeros(&stream, &[0, 3])?);
+    let mut y = Array::<f32, _>::zeros(&stream, &[2, 3])?;
+    let recorded = stream.record_work((&a, &b, &mut y, 0.5_f32), |on, (a, b, mut y, by)| {
+        a.matmul_map_into(on, &b, &by, &mut y, |product, by| product + by)
+    })?;
+    for _ in 0..20 {
+        recorded.launch(&stream, (&a, &b, &mut y, 0.5))?;
+        assert!(recorded.is_captured());
+        assert_eq!(y.to_vec(&stream)?, [0.5; 6]);
+        // Would be where the zero was.
+        let ones = Array::full(&stream, &[1], 1.0_f32)?;
+        assert_eq!(ones.to_vec(&stream)?, [1.0]);
+        std::mem::forget(ones);
+    }
+    Ok(())
+}

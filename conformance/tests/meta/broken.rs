@@ -218,7 +218,6 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     }
 
     fn free(&self, op: FreeOp<Placed<D::Buffer>>) -> Result<()> {
-        self.taken.iter().for_each(captured::Taken::spoil);
         let Some(buffer) = op.into_buffer().into_inner() else { return Err(driver("free", "IN_USE")) };
         // SAFETY: the same operation.
         let op = unsafe { FreeOp::new_unchecked(buffer) };

@@ -6,10 +6,7 @@ use std::{
     any::Any,
     collections::HashMap,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use devarray::{
@@ -33,7 +30,7 @@ struct Operation<D: Device> {
 }
 
 /// Operations of a stream that captures.
-pub(super) struct Taken<D: Device>(Mutex<Vec<Operation<D>>>, AtomicBool);
+pub(super) struct Taken<D: Device>(Mutex<Vec<Operation<D>>>);
 
 /// Operations that can be launched.
 struct Operations<D: Device>(Arc<Vec<Operation<D>>>);
@@ -71,11 +68,6 @@ impl<D: Device> Known<D> {
 }
 
 impl<D: Device> Taken<D> {
-    /// Memory was freed that a launch would need.
-    pub(super) fn spoil(&self) {
-        self.1.store(true, Relaxed);
-    }
-
     fn push(
         &self,
         stream: &BrokenStream<D>,
@@ -136,13 +128,10 @@ fn placed_over<D: Device>(operations: &mut [Operation<D>]) {
 // SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
 unsafe impl<D: Device> Captures for BrokenStream<D> {
     fn capture(&self) -> Result<Option<Self>> {
-        self.device.open(Some(Taken(Mutex::default(), AtomicBool::default()))).map(Some)
+        self.device.open(Some(Taken(Mutex::default()))).map(Some)
     }
 
     fn end_capture(self) -> Result<Box<dyn Captured>> {
-        if self.taken.as_ref().is_some_and(|taken| taken.1.load(Relaxed)) {
-            return Err(driver("capture", "NOT_CAPTURED"));
-        }
         let mut operations =
             self.taken.as_ref().map(|taken| std::mem::take(&mut *lock(&taken.0))).unwrap_or_default();
         if self.bug == Bug::CapturesPlaceOneOverAnother {
@@ -165,9 +154,9 @@ unsafe impl<D: Device> Captures for BrokenStream<D> {
             let memory = addresses.iter().map(|&of| self.device.captures.at(of));
             let memory = memory.collect::<Result<Vec<_>>>()?;
             let strays = self.bug == Bug::CapturesLeaveOutAnEdge && nth % 2 == 1;
-            self.strays.store(strays, Relaxed);
+            self.strays.store(strays, std::sync::atomic::Ordering::Relaxed);
             let done = again(self, &memory);
-            self.strays.store(false, Relaxed);
+            self.strays.store(false, std::sync::atomic::Ordering::Relaxed);
             done?;
         }
         Ok(())

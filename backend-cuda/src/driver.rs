@@ -6,8 +6,8 @@
 //! constants come from `cudarc`'s [`sys`].
 //!
 //! Programs do not need this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the driver
-//! by itself. It is public for tests, which count calls, fail each in turn, and replace the table
-//! by their own driver.
+//! by itself. The module is public for tests: they count calls, make each call fail in turn, and
+//! replace the table with a driver of their own.
 #![allow(unsafe_code)] // loads the driver library, reads the text the driver returns, and launches
 
 mod code;

@@ -14,7 +14,9 @@
 
 mod open;
 mod places;
+mod table;
 
 pub use open::open_first;
 pub(crate) use open::table_at;
 pub use places::{Named, Place, Surroundings, places};
+pub(crate) use table::table;

@@ -9,6 +9,8 @@
 //! `nvidia/nccl/lib`. Versions from 2.18 on will do. Settings of NCCL's own (`NCCL_SOCKET_IFNAME`,
 //! `NCCL_NVLS_ENABLE`, …) are the user's: none is set here.
 
+#![allow(unsafe_code)] // looks up functions of NVIDIA's library
+
 mod table;
 
 pub use table::{Comm, Config, Status, Table, UniqueId};
@@ -32,7 +34,8 @@ const NAMED: Named = Named {
 /// Opens the library. The error names the places that were searched.
 pub(crate) fn open() -> Result<Table, String> {
     open_first(&places(&NAMED, &[2], &Surroundings::of_process()), |place| {
-        let opened = table_at(place, Table::of)?;
+        // SAFETY: a library of this name is NVIDIA's, and `table_at` never closes it.
+        let opened = table_at(place, |library| unsafe { Table::of(library) })?;
         Some(opened.and_then(|table| match table.version() {
             Ok(version) if version >= OLDEST => Ok(table),
             Ok(version) => Err(format!("is version {version}; {OLDEST} is the oldest that will do")),

@@ -75,6 +75,10 @@ impl<D: Device> Allocation<D> {
         if let Some(recorder) = stream.recorder() {
             return recorder.allocate(&stream.core, len_bytes);
         }
+        debug_assert!(
+            !stream.replays(),
+            "each launch would use this memory, which is freed when the call returns"
+        );
         let made = Self::make(stream, len)?;
         let allocation = Arc::new(Self::made(stream, made));
         allocation.tell();

@@ -201,6 +201,12 @@ impl<D: Device> StreamCore<D> {
         Self { raw, lane: self.lane, mode: self.mode, core, role: Role::Captures }
     }
 
+    /// Whether recorded calls are made again here, to be captured or run. They allocate nothing.
+    #[inline]
+    pub(crate) fn replays(&self) -> bool {
+        matches!(self.role, Role::Captures)
+    }
+
     /// The recorder, if this is the stream of a recording.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<&Arc<Recorder<D>>> {

@@ -27,8 +27,8 @@ __device__ __forceinline__ i64 offset_at(const Params& p, u64 at) {
 
 __device__ __forceinline__ u64 times(u64 a, u64 b) { return a * b; }
 
-// Columns of 4 bytes, of 8, and of either, which a kernel decides at run time. Each gives the column as it is
-// stored, and the slice of x that it names; that number is `len` or larger if there is no such slice.
+// Three types of column numbers: 4 bytes, 8 bytes, or either, chosen at run time. Each type reads the stored number
+// and computes the slice of x that it names; the result is `len` or larger if there is no such slice.
 struct Near {
     typedef u32 Column;
     static __device__ __forceinline__ Column load(const Params& p, u64 at) { return ((const u32*)p.b)[at]; }

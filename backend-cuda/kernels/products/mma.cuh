@@ -24,8 +24,8 @@ __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], c
 #endif
 }
 
-// The elements of a warp that a lane has: of each 16 x 8 from `down`, `across` in the tile, rows lane / 4 and 8 further, two
-// columns from lane % 4 * 2.
+// A lane holds four elements of each 16 x 8 of its warp, which begins at `down`, `across` in the tile: rows lane / 4
+// and lane / 4 + 8, and two columns from lane % 4 * 2. This sets what their chains start from.
 template <class P, int ROWS, int COLUMNS>
 __device__ __forceinline__ void begin_fragments(const P& place, typename P::N (&at)[ROWS][COLUMNS][4], int down, int across) {
     const int lane = threadIdx.x % 32;

@@ -1,12 +1,9 @@
 //! The functions that are called, each listed once, and the status that a call returns.
-#![allow(unsafe_code)] // function pointers of the library, and the one place that looks them up
 
 use std::{
     ffi::{c_int, c_void},
     fmt,
 };
-
-use libloading::Library;
 
 /// A handle that the library made: of itself, of a description, a layout or a preference.
 pub type Opaque = *mut c_void;
@@ -64,40 +61,7 @@ pub struct Found {
     pub reserved: [c_int; 4],
 }
 
-macro_rules! functions {
-    ($($name:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
-        /// The addresses of the library's functions. All of them exist.
-        #[derive(Clone, Copy)]
-        #[allow(missing_debug_implementations, reason = "addresses mean nothing to anybody")]
-        pub struct Table {
-            $(
-                #[doc = concat!("`", $symbol, "`.")]
-                pub $name: unsafe extern "C" fn($($arg: $type),*) -> i32,
-            )*
-        }
-
-        impl Table {
-            /// Looks the functions up. The error is the name of a missing one.
-            ///
-            /// # Safety
-            ///
-            /// The library is NVIDIA's cuBLASLt, and stays open as long as a table of its functions
-            /// is used.
-            pub(super) unsafe fn of(library: &Library) -> Result<Self, &'static str> {
-                Ok(Self {
-                    $(
-                        // SAFETY: `cublasLt.h` has this signature; a `cublasStatus_t` is an
-                        // `int` there, handles are pointers.
-                        $name: *unsafe { library.get::<unsafe extern "C" fn($($type),*) -> i32>($symbol.as_bytes()) }
-                            .map_err(|_| $symbol)?,
-                    )*
-                })
-            }
-        }
-    };
-}
-
-functions! {
+crate::library::table! {
     create = "cublasLtCreate" (handle: *mut Opaque);
     destroy = "cublasLtDestroy" (handle: Opaque);
     description_create = "cublasLtMatmulDescCreate" (description: *mut Opaque, compute: c_int, scale: c_int);

@@ -76,8 +76,8 @@ impl Steps {
         Self { row: self.column, column: self.row }
     }
 
-    /// If the library can use the matrix as it is: whether it is transposed, and its stride between
-    /// columns. The matrix has these extents.
+    /// Whether the matrix of these extents is transposed, and its stride between columns. `None` if the
+    /// library cannot use it without a copy.
     fn lies(self, [rows, columns]: [usize; 2]) -> Option<(bool, isize)> {
         let by_columns = |steps: Self, rows: usize, columns: usize| {
             let stride = if columns == 1 { rows.cast_signed() } else { steps.column };

@@ -1,12 +1,10 @@
 //! The functions that are called, each listed once, and the status of a call.
-#![allow(unsafe_code)] // function pointers of the library, and the one place that looks them up
+#![allow(unsafe_code)] // function pointers of the library
 
 use std::{
     ffi::{c_char, c_int, c_void},
     fmt, ptr,
 };
-
-use libloading::Library;
 
 /// A communicator of the library.
 pub type Comm = *mut c_void;
@@ -16,7 +14,7 @@ pub type Comm = *mut c_void;
 pub struct Status(pub i32);
 
 impl Status {
-    /// The call goes on by itself.
+    /// The call has begun, and NCCL finishes it in the background.
     pub const IN_PROGRESS: Self = Self(7);
 
     /// The status of a call's answer.
@@ -82,36 +80,7 @@ impl Config {
     }
 }
 
-macro_rules! functions {
-    ($($name:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
-        /// The addresses of the library's functions, all of them there.
-        #[derive(Clone, Copy)]
-        #[allow(missing_debug_implementations, reason = "addresses mean nothing to anybody")]
-        pub struct Table {
-            $(
-                #[doc = concat!("`", $symbol, "`.")]
-                pub $name: unsafe extern "C" fn($($arg: $type),*) -> i32,
-            )*
-        }
-
-        impl Table {
-            /// Looks the functions up in NVIDIA's library, which is never closed; the error is the name of one
-            /// that is not there.
-            pub(super) fn of(library: &Library) -> Result<Self, &'static str> {
-                Ok(Self {
-                    $(
-                        // SAFETY: `nccl.h` has this signature; an `ncclResult_t` is an `int` there, handles
-                        // are pointers.
-                        $name: *unsafe { library.get::<unsafe extern "C" fn($($type),*) -> i32>($symbol.as_bytes()) }
-                            .map_err(|_| $symbol)?,
-                    )*
-                })
-            }
-        }
-    };
-}
-
-functions! {
+crate::library::table! {
     get_version = "ncclGetVersion" (version: *mut c_int);
     get_unique_id = "ncclGetUniqueId" (id: *mut UniqueId);
     init = "ncclCommInitRankConfig" (comm: *mut Comm, ranks: c_int, id: UniqueId, rank: c_int, config: *mut Config);

@@ -1,4 +1,4 @@
-//! Explains to people why a copy is executed as it is.
+//! Text that says which kernel executes a copy, and why.
 
 use std::convert::Infallible;
 

@@ -1,8 +1,8 @@
 //! Exchanges between ranks, in the queues of their streams.
 //!
-//! Each rank records an event, waits for the events of the others, and enqueues its part. So parts run when
-//! all ranks have come so far. The first part that runs moves the elements of all: none of what ranks
-//! enqueue later runs before its own rank's part.
+//! Each rank records an event, waits for the events of the others, and enqueues its part. So no part runs
+//! before all ranks have reached the exchange. The part that runs first moves the elements of all ranks.
+//! Work that a rank enqueues later runs after that rank's part.
 #![allow(unsafe_code)] // combines elements in memory of its own
 
 use std::{

@@ -32,7 +32,7 @@
 //!   AVX-512 one loop does a sum, a product or a quotient together with this step and the store past
 //!   the caches.
 //! - Reductions keep the order that [`Combine`](crate::Combine) says. A row is added to 1,024 lanes
-//!   as it is read. Where rows run across memory, strips of neighbouring rows are combined at once,
+//!   while it is read. If rows are not contiguous, a strip of neighbouring rows is combined at once,
 //!   with a binary counter in place of lanes. Short rows are strips wherever they are, and the
 //!   elements that fit the lanes are added in one loop for all rows of a block. Running sums go up
 //!   and down the tree of aligned blocks.

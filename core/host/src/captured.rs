@@ -11,7 +11,7 @@ mod moved;
 
 use std::{
     fmt, mem, ptr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use devarray::backend::Captured;
@@ -20,11 +20,7 @@ pub(crate) use computed::{fuse, map, product, reduce};
 pub(crate) use indexed::{gather, order};
 pub(crate) use moved::{copy, copy_all, fill};
 
-use crate::{
-    memory::DeviceMemory,
-    order::{Point, Then},
-    shared::Shared,
-};
+use crate::shared::Shared;
 
 /// An operation that was taken down.
 pub(crate) struct Step(Box<Run>);
@@ -47,38 +43,17 @@ impl Step {
     }
 }
 
-/// The steps of a stream that captures, and memory that was freed there.
+/// The steps of a stream that captures.
 #[derive(Debug, Default)]
-pub(crate) struct Taken(Mutex<(Vec<Step>, Vec<DeviceMemory>)>);
+pub(crate) struct Taken(Mutex<Vec<Step>>);
 
 impl Taken {
     pub(crate) fn push(&self, step: Step) {
-        self.lock().0.push(step);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(step);
     }
 
-    /// Keeps memory that a captured call allocated and freed, as long as the steps.
-    pub(crate) fn keep(&self, memory: DeviceMemory) {
-        self.lock().1.push(memory);
-    }
-
-    fn take(&self) -> (Vec<Step>, Vec<DeviceMemory>) {
-        mem::take(&mut *self.lock())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, (Vec<Step>, Vec<DeviceMemory>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Frees the memory of steps that are not launched.
-    pub(crate) fn give_up(&self, device: &Shared) {
-        free(device, self.take().1);
-    }
-}
-
-/// Frees memory that nothing uses any more.
-fn free(device: &Shared, kept: Vec<DeviceMemory>) {
-    for memory in kept {
-        device.later.after(Point::default(), Then::Free(memory));
+    fn take(&self) -> Vec<Step> {
+        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -86,14 +61,7 @@ fn free(device: &Shared, kept: Vec<DeviceMemory>) {
 #[derive(Debug)]
 pub(crate) struct Steps {
     steps: Vec<Step>,
-    kept: Vec<DeviceMemory>,
     device: Arc<Shared>,
-}
-
-impl Drop for Steps {
-    fn drop(&mut self) {
-        free(&self.device, mem::take(&mut self.kept));
-    }
 }
 
 impl Captured for Steps {}
@@ -101,8 +69,7 @@ impl Captured for Steps {}
 impl Steps {
     /// The steps so far, for launches on their device.
     pub(crate) fn of(device: &Arc<Shared>, taken: &Taken) -> Self {
-        let (steps, kept) = taken.take();
-        Self { steps, kept, device: Arc::clone(device) }
+        Self { steps: taken.take(), device: Arc::clone(device) }
     }
 
     pub(crate) fn are_of(&self, device: &Shared) -> bool {

@@ -107,10 +107,8 @@ impl HostStream {
 impl Drop for HostStream {
     /// What runs goes on, and what waits still has its turn.
     fn drop(&mut self) {
-        match &self.place {
-            Place::Next => self.lane.close(),
-            Place::Turn(_) => {}
-            Place::Taken(taken) => taken.give_up(&self.lane.device),
+        if matches!(self.place, Place::Next) {
+            self.lane.close();
         }
     }
 }
@@ -128,11 +126,6 @@ unsafe impl Stream for HostStream {
     }
 
     fn free(&self, op: FreeOp<DeviceMemory>) -> Result<()> {
-        if let Place::Taken(taken) = &self.place {
-            // Steps use it at each launch.
-            taken.keep(op.into_buffer());
-            return Ok(());
-        }
         // Also on a turn: its own operations may come later.
         self.device().later.after(self.lane.now(), Then::Free(op.into_buffer()));
         Ok(())

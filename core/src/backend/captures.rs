@@ -20,7 +20,7 @@ pub trait Captured: Any + Debug + Send + Sync {}
 /// that they are launched on (S1 to S6), and use no memory of their own that others use meanwhile.
 pub unsafe trait Captures: Sized {
     /// A new stream that takes copies, fills and operations of the device down and runs none; no event is
-    /// recorded on it or waited for. Memory that is freed on it is kept as long as what was captured. None if this is not possible. Does not synchronize.
+    /// recorded on it or waited for. None if this is not possible. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -247,15 +247,15 @@ impl<'a, B> CollectOp<'a, B> {
         self.combining
     }
 
-    /// The buffer that is read, and where in it the parts begin, in bytes. They lie one behind the
-    /// other. None if the rank only receives.
+    /// The buffer that is read, and the byte in it at which the parts begin. Parts are contiguous, one
+    /// behind the other. `None` if the rank only receives.
     #[must_use]
     pub fn source(&self) -> Option<(&'a B, usize)> {
         Some((self.source?, self.source_offset_bytes))
     }
 
-    /// Likewise the buffer that is written; none if the rank only sends. It is the source
-    /// itself, or shares no byte with it.
+    /// The buffer that is written, and the byte in it at which the parts begin. `None` if the rank only
+    /// sends. The written bytes are the source itself, or share no byte with it.
     #[must_use]
     pub fn result(&self) -> Option<(&'a B, usize)> {
         Some((self.result?, self.result_offset_bytes))

@@ -40,7 +40,7 @@ pub(super) unsafe fn map(code: &Code, nest: &Nest, shape: &[usize], scalars: &[u
     let in_place = nest.operands[..result].iter().any(|input| input.start == start);
     let result_bytes = nest.len() * nest.operands[result].item_bytes;
     let streamed = result_bytes >= STREAMED_BYTES;
-    // If there are fewer steps between, the processor fetches ahead by itself.
+    // With fewer steps an element, the processor's own prefetching is enough.
     let fetches = result_bytes >= FETCHED_BYTES && code.steps.len() >= 4;
     let written = Written { in_place, streamed };
     if nest.extents.len() == 1 || !code.positions.is_empty() {

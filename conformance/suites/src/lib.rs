@@ -3,7 +3,7 @@
 use devarray_any::AnyDevice;
 use devarray_conformance::{
     Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, products,
-    recordings, reductions, registered, timing,
+    ranks, recordings, reductions, registered, timing,
 };
 
 /// Every law, in the order of the registry.
@@ -25,6 +25,7 @@ pub fn laws() -> Vec<Law<AnyDevice>> {
         products(),
         recordings(),
         kernels(),
+        ranks(),
     ];
     all().into_iter().chain(extras.into_iter().flatten()).collect()
 }

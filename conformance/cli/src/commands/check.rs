@@ -1,6 +1,6 @@
 //! `devarray check`: the conformance suite on a backend.
 
-use std::{panic, time::SystemTime};
+use std::{cell::RefCell, panic, time::SystemTime};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
@@ -87,9 +87,17 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
                 let device = move |ordinal| {
                     let builder =
                         MockDevice::builder().ordinal(ordinal).schedule(schedule.clone()).seed(seed);
-                    builder.memory_limit_bytes(MOCK_BYTES).build().into()
+                    builder.memory_limit_bytes(MOCK_BYTES).build()
                 };
-                arguments.candidate(name, device)
+                // Ranks exchange within one machine, which the device of rank 0 begins.
+                let (first, machine) = (device.clone(), RefCell::new(None));
+                let rank = move |rank: usize| match (rank, &mut *machine.borrow_mut()) {
+                    (1.., Some(begun)) => Ok::<_, Error>(MockDevice::sibling(begun).into()),
+                    (_, begun) => Ok(begun.insert(first(0)).clone().into()),
+                };
+                let Candidate { name, harness } =
+                    arguments.candidate(name, move |ordinal| device(ordinal).into());
+                Candidate::new(name, harness.with_ranks(MOST_RANKS, rank))
             });
             (MockDevice::new().info().clone(), Vec::from(candidates))
         }

@@ -29,7 +29,6 @@ const PAUSE: Duration = Duration::from_micros(50);
 #[derive(Default)]
 pub(crate) struct Shared {
     id: Mutex<Option<UniqueId>>,
-    contexts: Mutex<Vec<Arc<Context>>>,
     joined: Mutex<Vec<Weak<Communicator>>>,
 }
 
@@ -62,7 +61,6 @@ impl Communicator {
         let too_many = |_| refused(OPERATION, "more ranks than it counts".to_owned());
         let [rank, ranks] = [i32::try_from(rank).map_err(too_many)?, i32::try_from(ranks).map_err(too_many)?];
         let id = shared.id(table).map_err(|status| refused(OPERATION, status.to_string()))?;
-        locked(&shared.contexts).push(Arc::clone(context));
         let (mut comm, mut config) = (ptr::null_mut(), Config::non_blocking());
         // SAFETY: the pointers are to locals of the right types, and the rank's context is bound.
         let begun = unsafe { (table.init)(&raw mut comm, ranks, id, rank, &raw mut config) };
@@ -74,21 +72,7 @@ impl Communicator {
         });
         locked(&shared.joined).push(Arc::downgrade(&communicator));
         communicator.finish(OPERATION, begun)?;
-        communicator.reach_all()?;
         Ok(communicator)
-    }
-
-    /// Lets kernels of this device reach memory of the others. Between devices of one process the library uses
-    /// the memory of exchanges in place (NCCL, `NCCL_P2P_DIRECT_DISABLE`), and memory of pools is not reachable
-    /// unless it is asked for. All ranks have begun to join.
-    fn reach_all(&self) -> Result<()> {
-        let contexts = locked(&self.shared.contexts).clone();
-        for other in contexts.iter().filter(|other| !Arc::ptr_eq(other, &self.context)) {
-            if self.context.can_reach(other)? {
-                self.context.reach_into(other)?;
-            }
-        }
-        Ok(())
     }
 
     /// Makes calls of the library, as one group, and waits until they are on the stream. The context is bound.

@@ -27,11 +27,24 @@ pub struct CudaBuffer {
     len_bytes: NonZeroUsize,
     /// Keeps the device open.
     context: Arc<Context>,
+    /// Whether it is memory of the device's pool.
+    is_of_pool: bool,
 }
 
 impl CudaBuffer {
     pub(crate) fn new(context: &Arc<Context>, address: CUdeviceptr, len_bytes: NonZeroUsize) -> Self {
-        Self { address, len_bytes, context: Arc::clone(context) }
+        Self { address, len_bytes, context: Arc::clone(context), is_of_pool: false }
+    }
+
+    /// A buffer over memory of the device's pool.
+    pub(crate) fn of_pool(context: &Arc<Context>, address: CUdeviceptr, len_bytes: NonZeroUsize) -> Self {
+        Self { is_of_pool: true, ..Self::new(context, address, len_bytes) }
+    }
+
+    /// Whether other devices reach the memory that [reach into](Context::reach_into) this one. Memory that
+    /// other code allocated may be open to its own device alone.
+    pub(crate) fn is_of_pool(&self) -> bool {
+        self.is_of_pool
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
@@ -113,7 +126,7 @@ impl Drop for CudaHostBuffer {
 
 impl fmt::Debug for CudaBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, len_bytes, context } = self;
+        let Self { address, len_bytes, context, .. } = self;
         write!(f, "CudaBuffer({len_bytes} bytes at {address:#x} on {context:?})")
     }
 }

@@ -178,7 +178,7 @@ impl RawStream {
             return Ok(CudaBuffer::new(self.context(), address, len_bytes));
         }
         if let Some(address) = locked(&self.idle).take(len_bytes) {
-            return Ok(CudaBuffer::new(self.context(), address, len_bytes));
+            return Ok(CudaBuffer::of_pool(self.context(), address, len_bytes));
         }
         let pool = self.context().pool().raw();
         let address = self.streams.alloc(self.context(), "alloc", len_bytes, |driver, address| {
@@ -186,7 +186,7 @@ impl RawStream {
             // context.
             unsafe { driver.mem_alloc_from_pool_async(address, len_bytes.get(), pool, self.raw()) }
         })?;
-        Ok(CudaBuffer::new(self.context(), address, len_bytes))
+        Ok(CudaBuffer::of_pool(self.context(), address, len_bytes))
     }
 
     /// Frees memory, or keeps it for a later allocation.

@@ -1,15 +1,21 @@
-//! Exchanges of ranks by NCCL, a device of the fake each: the bits of the CPU, and what a call that fails leaves.
+//! Exchanges of ranks, a device of the fake each: the bits of the CPU, and what a call that fails leaves. Devices that
+//! do not reach each other's memory exchange by NCCL.
+
+use std::{num::NonZeroI32, sync::Arc};
 
 use devarray::{
-    Array, Context, Error,
+    Array, Context, Error, MappedArray,
     collective::{CollectiveError, Combination},
 };
-use devarray_cuda::CudaDevice;
+use devarray_cuda::{
+    CudaDevice,
+    driver::{Fault, Function},
+};
 
 use super::{nccl, ranks_of, state::Fake};
 
-fn contexts(fake: &Fake, ranks: usize) -> Vec<Context<CudaDevice>> {
-    fake.state(|state| state.devices = 4);
+fn contexts(fake: &Fake, ranks: usize, apart: bool) -> Vec<Context<CudaDevice>> {
+    fake.state(|state| (state.devices, state.apart) = (4, apart));
     let driver = nccl::driver();
     let open = |ordinal| Context::new(CudaDevice::open_with(&driver, ordinal).unwrap()).unwrap();
     (0..ranks).map(open).collect()
@@ -17,12 +23,14 @@ fn contexts(fake: &Fake, ranks: usize) -> Vec<Context<CudaDevice>> {
 
 #[test]
 fn exchanges_equal_the_cpu() {
-    for ranks in 1..=3 {
+    for (ranks, apart) in [1, 2, 3].into_iter().flat_map(|ranks| [(ranks, false), (ranks, true)]) {
         let fake = Fake::new();
-        let contexts = contexts(&fake, ranks);
+        let contexts = contexts(&fake, ranks, apart);
         // The last is longer than what each rank combines whole.
         ranks_of::equal_the_cpu(&contexts, || fake.install(), &[1, 7], &[16_500]);
         drop(contexts);
+        let by_library = fake.state(|state| state.nccl.log.contains(&"init"));
+        assert_eq!(by_library, apart && ranks > 1);
         fake.assert_proper();
         assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
     }
@@ -33,7 +41,7 @@ fn exchanges_equal_the_cpu() {
 fn a_call_that_fails_on_one_rank_fails_on_all() {
     for (name, status) in [("group_start", 2), ("send", 3), ("receive", 6), ("group_end", 1)] {
         let fake = Fake::new();
-        let contexts = contexts(&fake, 2);
+        let contexts = contexts(&fake, 2, true);
         let begin = || fake.install();
         let told = ranks_of::on_each(&contexts, begin, |context, ranks| {
             let stream = context.stream()?;
@@ -60,13 +68,105 @@ fn a_call_that_fails_on_one_rank_fails_on_all() {
     }
 }
 
+/// Between devices that reach each other: whichever call of the driver fails, on whichever rank, each rank gets the
+/// right values or an error, and nothing is left behind.
+#[test]
+fn a_driver_call_that_fails_leaves_each_rank_with_values_or_an_error() {
+    let functions = [
+        Function::EventCreate,
+        Function::EventRecord,
+        Function::StreamWaitEvent,
+        Function::MemcpyDtoDAsync,
+        Function::LaunchKernelEx,
+        Function::MemAllocFromPoolAsync,
+    ];
+    let mut failures = 0;
+    for (function, nth) in functions.into_iter().flat_map(|of| (0..8).map(move |nth| (of, nth))) {
+        let fake = Fake::new();
+        let contexts = contexts(&fake, 3, false);
+        let driver = Arc::clone(contexts[0].device().driver());
+        let told = ranks_of::on_each(
+            &contexts,
+            || fake.install(),
+            |context, ranks| {
+                let stream = context.stream()?;
+                // So long that each rank combines a share, and that a broadcast has two stages.
+                let mut sum = Array::from_slice(&stream, &[20_000], &vec![1.0_f32; 20_000])?;
+                let mut elements =
+                    Array::from_slice(&stream, &[1 << 20], &vec![u8::from(ranks.rank() == 2); 1 << 20])?;
+                ranks.barrier()?;
+                if ranks.rank() == 0 {
+                    driver.fail(Fault::new(nth, NonZeroI32::new(400).unwrap()).of(function));
+                }
+                ranks.barrier()?;
+                let exchanged = ranks
+                    .all_reduce_in_place(&stream, Combination::Sum, &mut sum)
+                    .and_then(|()| ranks.broadcast(&stream, 2, &mut elements));
+                // The end of it: all have come, or it is broken.
+                drop(ranks.barrier());
+                driver.heal();
+                exchanged?;
+                Ok((sum.to_vec(&stream)?, elements.to_vec(&stream)?))
+            },
+        );
+        let what = format!("{function:?}, call {nth}");
+        for told in told {
+            match told {
+                Ok((sum, elements)) => {
+                    assert!(sum.iter().all(|&sum| sum == 3.0), "{what}");
+                    assert!(elements.iter().all(|&element| element == 1), "{what}");
+                }
+                Err(Error::Driver { code: 400, .. } | Error::Collective { .. }) => failures += 1,
+                Err(other) => panic!("{what}: {other:?}"),
+            }
+        }
+        drop(contexts);
+        fake.assert_proper();
+        assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new(), "{what}");
+    }
+    assert!(failures > 40, "{failures} failures");
+}
+
+/// Memory outside of the pool may be open to its own device alone, so others are given a copy of it.
+#[test]
+fn memory_outside_of_the_pool_is_not_touched_by_other_devices() {
+    let fake = Fake::new();
+    let contexts = contexts(&fake, 2, false);
+    let told = ranks_of::on_each(
+        &contexts,
+        || fake.install(),
+        |context, ranks| {
+            let (stream, rank) = (context.stream()?, ranks.rank() as f32);
+            let mut sum = MappedArray::from_slice(context, &[5], &[rank; 5])?;
+            let mut gathered = MappedArray::<f32, _>::zeros(context, &[2, 5])?;
+            let own = Array::from_slice(&stream, &[5], &[7.0 + rank; 5])?;
+            ranks.barrier()?;
+            let allocations = || context.device().driver().calls(Function::MemAllocFromPoolAsync);
+            let before = allocations();
+            ranks.all_reduce_in_place(&stream, Combination::Sum, &mut sum.view_mut())?;
+            ranks.all_gather_into(&stream, &own, &mut gathered.view_mut())?;
+            ranks.barrier()?;
+            assert_eq!(allocations() - before, 4, "a vector for each rank and call");
+            stream.synchronize()?;
+            assert_eq!(sum.host()?, [1.0; 5]);
+            assert_eq!(gathered.host()?, [[7.0_f32; 5], [8.0; 5]].concat());
+            Ok(())
+        },
+    );
+    told.into_iter().for_each(Result::unwrap);
+    drop(contexts);
+    fake.assert_proper();
+}
+
 /// Without a library the error says where it was looked for.
 #[test]
-fn without_a_library_joining_fails() {
+fn without_a_library_devices_apart_cannot_join() {
     let fake = Fake::new();
+    fake.state(|state| (state.devices, state.apart) = (2, true));
     let driver = fake.driver();
-    let context = Context::new(CudaDevice::open_with(&driver, 0).unwrap()).unwrap();
-    let told = ranks_of::on_each(&[context], || fake.install(), |_, _| Ok(())).remove(0);
-    let Err(Error::Library { library: "NCCL", reason, .. }) = &told else { panic!("{told:?}") };
-    assert!(reason.contains("no library goes with it"), "{reason}");
+    let contexts = [0, 1].map(|at| Context::new(CudaDevice::open_with(&driver, at).unwrap()).unwrap());
+    for told in ranks_of::on_each(&contexts, || fake.install(), |_, _| Ok(())) {
+        let Err(Error::Library { library: "NCCL", reason, .. }) = &told else { panic!("{told:?}") };
+        assert!(reason.contains("no library goes with it"), "{reason}");
+    }
 }

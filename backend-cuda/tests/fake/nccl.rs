@@ -148,10 +148,13 @@ fn progress(state: &mut State, handle: usize) {
         if of.1 != for_.1 {
             state.misuse.push(format!("{} bytes are sent, and {} received", of.1, for_.1));
         }
-        let device = state.nccl.comms[&receiver].device;
-        // A kernel of the receiver reaches the memory of both.
-        let own = CURRENT.replace(device);
-        let places = (state.device(of.0, of.1, 1), state.device(for_.0, for_.1, 1));
+        // Each rank brings its bytes to buffers of the library's, or takes them from there.
+        let own = CURRENT.get();
+        let place = |state: &mut State, rank: usize, part: Part| {
+            CURRENT.set(state.nccl.comms[&rank].device);
+            state.device(part.0, part.1, 1)
+        };
+        let places = (place(state, sender, of), place(state, receiver, for_));
         CURRENT.set(own);
         if let (Some(from), Some(to)) = places {
             // SAFETY: both are allocated with as many bytes.

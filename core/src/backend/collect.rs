@@ -87,9 +87,9 @@ pub trait RankTurns: Debug + Send + Sync {
 }
 
 /// The way of one rank into a communicator.
-#[derive(Debug)]
 pub struct Joining<'j> {
     pub(crate) place: &'j SharedPlace,
+    pub(crate) call: &'j RankCall,
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
     pub(crate) time_limit: Duration,
@@ -108,6 +108,12 @@ impl Joining<'_> {
         self.ranks
     }
 
+    /// The program's call, as errors name it.
+    #[must_use]
+    pub fn call(&self) -> &RankCall {
+        self.call
+    }
+
     /// The time for which a call may wait for other ranks.
     #[must_use]
     pub fn time_limit(&self) -> Duration {
@@ -118,6 +124,12 @@ impl Joining<'_> {
     /// another asked for another type.
     pub fn shared<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
         self.place.get(make)
+    }
+}
+
+impl Debug for Joining<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Joining(rank {} of {})", self.rank, self.ranks)
     }
 }
 
@@ -307,9 +319,10 @@ mod tests {
         let text = format!("{op:?}");
         assert_eq!(text, "CollectOp(9: AllReduce, rank 1, RankCall(all_reduce of 0, call 7))");
         let place = SharedPlace::default();
-        let joining = Joining { place: &place, rank: 1, ranks: 2, time_limit: Duration::from_secs(1) };
+        let limit = Duration::from_secs(1);
+        let joining = Joining { place: &place, call: &call, rank: 1, ranks: 2, time_limit: limit };
         let text = format!("{joining:?}");
-        assert_eq!(text, "Joining { place: SharedPlace(free), rank: 1, ranks: 2, time_limit: 1s }");
+        assert_eq!(text, "Joining(rank 1 of 2)");
         assert_eq!(joining.shared(|| 5_u8).as_deref(), Some(&5));
         assert_eq!(joining.shared(|| 6_u8).as_deref(), Some(&5), "made once");
         assert!(joining.shared(|| 6_u16).is_none(), "of one type");

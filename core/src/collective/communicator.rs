@@ -94,7 +94,8 @@ impl<D: Collects> Communicator<D> {
         if let Err(error) = board.join((rank, ranks), joiner, &call, &waits) {
             return Err(error.of(backend, OPERATION));
         }
-        let joining = Joining { place: &id.0.place, rank, ranks, time_limit: id.time_limit() };
+        let time_limit = id.time_limit();
+        let joining = Joining { place: &id.0.place, call: &call, rank, ranks, time_limit };
         let raw = match device.join(&joining) {
             Ok(raw) => Arc::new(raw),
             Err(error) => {

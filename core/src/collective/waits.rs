@@ -1,12 +1,19 @@
 //! Waits of the thread of a rank for others.
 
 use std::{
+    hint,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
 use super::RankCall;
 use crate::{backend::RankTurns, lock::lock};
+
+/// The time for which a thread looks again and again before it sleeps, about as long as waking it up takes.
+const AWAKE: Duration = Duration::from_micros(50);
+/// Pauses of the processor between two looks.
+const PAUSES: u32 = 16;
 
 /// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +32,15 @@ pub(super) struct Waits<'w> {
     call: &'w RankCall,
     turns: Option<&'w dyn RankTurns>,
     limit: Option<Duration>,
+    begun: Instant,
     /// None if there is no limit, or it is beyond all clocks.
     ends: Option<Instant>,
 }
 
 impl<'w> Waits<'w> {
     pub(super) fn new(call: &'w RankCall, turns: Option<&'w dyn RankTurns>, limit: Option<Duration>) -> Self {
-        Self { call, turns, limit, ends: limit.and_then(|limit| Instant::now().checked_add(limit)) }
+        let begun = Instant::now();
+        Self { call, turns, limit, begun, ends: limit.and_then(|limit| begun.checked_add(limit)) }
     }
 
     /// The time that they may last together.
@@ -65,6 +74,12 @@ impl<'w> Waits<'w> {
             drop(guard);
             let woke = if turns.pause(self.call) { Woke::Again } else { Woke::Stuck };
             return (lock(mutex), woke);
+        }
+        if self.begun.elapsed() < AWAKE.min(self.limit()) {
+            drop(guard);
+            (0..PAUSES).for_each(|_| hint::spin_loop());
+            thread::yield_now();
+            return (lock(mutex), Woke::Again);
         }
         let Some(ends) = self.ends else {
             return (changed.wait(guard).unwrap_or_else(PoisonError::into_inner), Woke::Again);

@@ -131,25 +131,19 @@ impl Exchanging<'_> {
                 // SAFETY: a part is read, and one for each rank written, as the operation lets the stream.
                 unsafe { (table.all_gather)(self.source as _, self.result as _, part, BYTES, comm, stream) }
             }),
-            Exchange::AllToAll => {
-                let at = |base: u64, of: usize| base + (of * part) as u64;
+            Exchange::AllToAll | Exchange::AllToAllCounted => {
+                let at = |base: u64, bytes: Range<usize>| (base + bytes.start as u64, bytes.len());
+                let source = |other: usize| at(self.source, op.source_part(other));
+                let result = |other: usize| at(self.result, op.result_part(other));
                 let mut moves = Vec::with_capacity(2 * self.ranks);
                 for other in (0..self.ranks).filter(|&other| other != rank) {
-                    moves.push(Moved {
-                        rank: other,
-                        address: at(self.source, other),
-                        len_bytes: part,
-                        leaves: true,
-                    });
-                    moves.push(Moved {
-                        rank: other,
-                        address: at(self.result, other),
-                        len_bytes: part,
-                        leaves: false,
-                    });
+                    for ((address, len_bytes), leaves) in [(source(other), true), (result(other), false)] {
+                        moves.push(Moved { rank: other, address, len_bytes, leaves });
+                    }
                 }
                 self.exchange(&moves)?;
-                self.copy(at(self.result, rank), at(self.source, rank), part)
+                let (from, len_bytes) = source(rank);
+                self.copy(result(rank).0, from, len_bytes)
             }
             Exchange::Transfer { from, to } => {
                 let leaves = from == rank;
@@ -282,7 +276,7 @@ impl Exchanging<'_> {
 
     /// Copies bytes within the device, unless they are there.
     fn copy(&self, to: u64, from: u64, len_bytes: usize) -> Result<()> {
-        if to == from {
+        if to == from || len_bytes == 0 {
             return Ok(());
         }
         let layout = Layout::contiguous(&[len_bytes], Order::C)?;

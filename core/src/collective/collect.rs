@@ -100,6 +100,7 @@ impl<D: Collects> Communicator<D> {
             _ => (0, 0),
         };
         let place = |of: &Elements<'_, D>, part: usize| (of.layout.offset() + part) * of.item_bytes;
+        let item_bytes = source.iter().chain(&result).map(|of| of.item_bytes).next().unwrap_or(1);
         // Who sends or gets no rows has no elements, and maybe no memory.
         let has = |counts: Option<&[usize]>| counts.is_none_or(|of| of.iter().any(|&count| count > 0));
         let source = source.filter(|_| has(what.counts.map(RowCounts::sent)));
@@ -112,7 +113,7 @@ impl<D: Collects> Communicator<D> {
             rank: self.rank,
             count,
             counts: what.counts,
-            item_bytes: source.iter().chain(&result).map(|of| of.item_bytes).next().unwrap_or(1),
+            item_bytes,
             combining: combining.as_ref(),
             source: source.as_ref().map(|of| of.allocation.buffer()),
             source_offset_bytes: source.as_ref().map_or(0, |of| place(of, source_part)),

@@ -269,8 +269,8 @@ impl<D: Collects> Drop for Communicator<D> {
     fn drop(&mut self) {
         let call = RankCall::new("drop", self.calls);
         let waits = Waits::new(&call, self.turns.as_deref(), None);
-        if self.is_unchecked() && thread::panicking() {
-            // Nobody asks on the board whether it is still there.
+        if self.is_unchecked() && self.turns.is_none() && thread::panicking() {
+            // Nobody asks the board whether it is still there.
             self.context.device().abort(&self.raw);
         }
         self.id.0.board.leave(self.rank, thread::panicking(), &waits);

@@ -106,10 +106,12 @@ impl Communicator {
         let begun = Instant::now();
         let (mut status, mut polls) = (answer, 0);
         while status == Status::IN_PROGRESS.0 {
-            let comm = locked(&self.comm);
-            let Some(Owned(comm)) = *comm else { return Err(aborted(operation)) };
+            let locked = locked(&self.comm);
+            let Some(Owned(comm)) = *locked else { return Err(aborted(operation)) };
             // SAFETY: the communicator is alive while it is locked; the pointer is to a local.
             let asked = unsafe { (table.async_error)(comm, &raw mut status) };
+            // An abort takes the lock.
+            drop(locked);
             if asked != 0 {
                 status = asked;
             }

@@ -8,6 +8,7 @@ mod oracle;
 pub mod patterns;
 pub mod probes;
 pub mod programs;
+pub mod rank_programs;
 mod registry;
 mod rng;
 mod suite;

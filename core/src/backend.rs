@@ -85,5 +85,5 @@ pub use properties::{DeviceProperties, DeviceUuid, PciAddress};
 pub use stream::{BufferOf, Stream};
 pub use timing::Timing;
 
-pub use crate::collective::{Combining, Exchange, Met, Participant, Piece, Rendezvous};
+pub use crate::collective::{Combining, Exchange, Met, Participant, Piece, Rendezvous, RowCounts};
 pub use crate::error::call_location;

@@ -12,6 +12,8 @@ use devarray_cuda::{
     driver::{Fault, Function},
 };
 
+use devarray_conformance::rank_programs::{Functions, RankProgram};
+
 use super::{nccl, ranks_of, state::Fake};
 
 fn contexts(fake: &Fake, ranks: usize, apart: bool) -> Vec<Context<CudaDevice>> {
@@ -168,5 +170,18 @@ fn without_a_library_devices_apart_cannot_join() {
     for told in ranks_of::on_each(&contexts, || fake.install(), |_, _| Ok(())) {
         let Err(Error::Library { library: "NCCL", reason, .. }) = &told else { panic!("{told:?}") };
         assert!(reason.contains("no library goes with it"), "{reason}");
+    }
+}
+
+/// Random programs of ranks on devices that reach each other, and on some that do not.
+#[test]
+fn programs_of_ranks_have_the_bits_of_vectors() {
+    for seed in 0..40 {
+        let program = RankProgram::drawn(seed, 1 + usize::try_from(seed % 3).unwrap());
+        let fake = Fake::new();
+        let contexts = contexts(&fake, program.ranks(), seed % 2 == 0);
+        program.check(&contexts, Functions::of_device(), || fake.install()).unwrap();
+        drop(contexts);
+        fake.assert_proper();
     }
 }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)] // combines elements in memory of its own
 
 use std::{
+    ops::Range,
     panic::Location,
     sync::{
         Arc,
@@ -15,7 +16,7 @@ use std::{
 
 use devarray::{
     Layout,
-    backend::{CollectOp, Exchange, Piece},
+    backend::{CollectOp, Exchange, Piece, RowCounts},
     function::{
         interpreter::{InputElements, ResultElements, interpret},
         primitive::Program,
@@ -40,6 +41,7 @@ pub(crate) struct Given {
     name: &'static str,
     source: Option<Part>,
     result: Option<Part>,
+    counts: Option<RowCounts>,
 }
 
 /// Bytes of a memory.
@@ -61,6 +63,7 @@ struct Group {
 #[derive(Debug)]
 pub(crate) struct Exchanged {
     place: usize,
+    rank: usize,
     group: Arc<Group>,
 }
 
@@ -78,15 +81,17 @@ impl Part {
         Touch { place: Place::Device(self.0.buffer), bytes: self.0.bytes(), access }
     }
 
-    fn read(&self, memory: &Memory, part: usize, part_bytes: usize) -> Vec<u8> {
-        let mut bytes = vec![0; part_bytes];
-        Source::new(memory, self.0.buffer).read(self.start() + part * part_bytes, &mut bytes);
+    /// Reads bytes counted from where the parts begin.
+    fn read(&self, memory: &Memory, of: Range<usize>) -> Vec<u8> {
+        let mut bytes = vec![0; of.len()];
+        Source::new(memory, self.0.buffer).read(self.start() + of.start, &mut bytes);
         bytes
     }
 
-    fn write(&self, memory: &mut Memory, part: usize, bytes: &[u8]) {
+    /// Writes bytes behind so many of where the parts begin.
+    fn write(&self, memory: &mut Memory, before: usize, bytes: &[u8]) {
         let mut written = memory.take(self.0.buffer);
-        let at = self.start() + part * bytes.len();
+        let at = self.start() + before;
         let into = written.part_mut(at..at + bytes.len());
         let there = into.len();
         into.copy_from_slice(&bytes[..there]);
@@ -102,7 +107,18 @@ impl Given {
     ) -> Self {
         let source = op.source().and_then(|(buffer, at)| Part::new(buffer, at, op.source_bytes()));
         let result = op.result().and_then(|(buffer, at)| Part::new(buffer, at, op.len_bytes()));
-        Self { host, lane, location, name: op.call().operation, source, result }
+        let (name, counts) = (op.call().operation, op.counts().cloned());
+        Self { host, lane, location, name, source, result, counts }
+    }
+
+    /// The rows or parts of the source that are one part of it.
+    fn sent(&self, part: usize) -> Range<usize> {
+        self.counts.as_ref().map_or(part..part + 1, |counts| counts.sent_to(part))
+    }
+
+    /// The rows or parts of the result that are one part of it.
+    fn received(&self, part: usize) -> Range<usize> {
+        self.counts.as_ref().map_or(part..part + 1, |counts| counts.received_from(part))
     }
 
     fn sides(&self) -> impl Iterator<Item = (&Part, Access)> {
@@ -114,13 +130,14 @@ impl Given {
 impl Exchanged {
     /// The part of one rank, to be asked how far it reaches before the ranks meet.
     pub(crate) fn alone(op: &CollectOp<'_, impl Allocated>, given: Given) -> Self {
-        Self { place: 0, group: Arc::new(Group::of(op, vec![given])) }
+        Self { place: 0, rank: op.rank(), group: Arc::new(Group::of(op, vec![given])) }
     }
 
     /// The parts of all participants, in their order.
     pub(super) fn of_all(op: &CollectOp<'_, impl Allocated>, given: Vec<Given>) -> Vec<Self> {
         let group = Arc::new(Group::of(op, given));
-        (0..group.given.len()).map(|place| Self { place, group: Arc::clone(&group) }).collect()
+        let of = |(place, &rank): (usize, &usize)| Self { place, rank, group: Arc::clone(&group) };
+        group.participants.iter().enumerate().map(of).collect()
     }
 
     pub(super) fn given(&self) -> &Given {
@@ -144,10 +161,16 @@ impl Exchanged {
         self.given().sides().map(|(part, access)| part.touch(access)).collect()
     }
 
-    /// Whether source and result are one.
+    /// Whether source and result are one, or one is the rank's part of the other.
     pub(super) fn is_in_place(&self) -> bool {
         let Given { source: Some(source), result: Some(result), .. } = self.given() else { return false };
-        (source.0.buffer, source.0.span_bytes()) == (result.0.buffer, result.0.span_bytes())
+        let (from, to, part) = (source.start(), result.start(), self.rank * self.group.part_bytes);
+        let due = match self.group.exchange {
+            Exchange::AllGather => from == to + part,
+            Exchange::ReduceScatter => to == from + part,
+            _ => source.0.span_bytes() == result.0.span_bytes(),
+        };
+        due && source.0.buffer == result.0.buffer
     }
 
     /// Moves the elements of all ranks, if no other part has.
@@ -177,20 +200,23 @@ impl Group {
                     Some(from) => self.read(memory, from, source_part),
                     None => self.combined(memory, source_part),
                 };
-                results.push((place, result_part, bytes));
+                let before = self.given[place].received(result_part).start * self.part_bytes;
+                results.push((place, before, bytes));
             }
         }
-        for (place, part, bytes) in results {
+        for (place, before, bytes) in results {
             if let Some(result) = &self.given[place].result {
-                result.write(memory, part, &bytes);
+                result.write(memory, before, &bytes);
             }
         }
     }
 
     fn read(&self, memory: &Memory, rank: usize, part: usize) -> Vec<u8> {
         let place = self.participants.iter().position(|&other| other == rank);
-        let source = place.and_then(|place| self.given[place].source.as_ref());
-        source.map_or_else(Vec::new, |source| source.read(memory, part, self.part_bytes))
+        let Some(given) = place.map(|place| &self.given[place]) else { return Vec::new() };
+        let (parts, each) = (given.sent(part), self.part_bytes);
+        let source = given.source.as_ref();
+        source.map_or_else(Vec::new, |source| source.read(memory, parts.start * each..parts.end * each))
     }
 
     /// A part of all sources, combined in the order of ranks.

@@ -1,5 +1,8 @@
 //! Exchanges between ranks, which are threads here, each with a device of its own.
 
+mod parts;
+mod unchecked;
+
 use std::{thread, time::Duration};
 
 use devarray::{
@@ -8,6 +11,10 @@ use devarray::{
     collective::{CollectiveError, Combination, Communicator, CommunicatorId},
 };
 
+pub use self::{
+    parts::{counted, in_place},
+    unchecked::{broken_off, not_compared, programs},
+};
 use crate::{
     Harness, Outcome, Pattern, Rng, Violation,
     harness::no_background_errors,

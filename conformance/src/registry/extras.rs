@@ -226,6 +226,11 @@ macro_rules! __for_each_law_of {
                 V05 refused "calls that differ are told to all ranks and change nothing";
                 V06 gone "a rank that is gone is told of, and nobody waits for it";
                 V07 groups "groups of a split exchange among themselves";
+                V08 in_place "a part of the result may be given where it lies, and one of the sources replaced";
+                V09 counted "as many rows as each rank likes come to the right place, and counts that differ are told";
+                V10 not_compared "exchanges that are not compared have the values of those that are";
+                V11 broken_off "an unchecked communicator that one rank breaks off ends for all";
+                V12 programs "random programs of ranks have the bits of vectors";
             }
         }
     };

@@ -4,6 +4,7 @@
 use std::{
     any::Any,
     fmt::{self, Debug},
+    ops::Range,
     sync::Arc,
     time::Duration,
 };
@@ -11,7 +12,7 @@ use std::{
 use super::Device;
 use crate::{
     Result,
-    collective::{CollectiveError, Combining, Exchange, RankCall, SharedPlace},
+    collective::{CollectiveError, Combining, Exchange, RankCall, RowCounts, SharedPlace},
 };
 
 /// Exchanges with other devices: the capability [`Collectives`](super::Capability::Collectives).
@@ -142,6 +143,7 @@ pub struct CollectOp<'a, B> {
     pub(crate) participants: &'a [usize],
     pub(crate) rank: usize,
     pub(crate) count: usize,
+    pub(crate) counts: Option<&'a RowCounts>,
     pub(crate) item_bytes: usize,
     pub(crate) combining: Option<&'a Combining>,
     pub(crate) source: Option<&'a B>,
@@ -162,7 +164,8 @@ impl<'a, B> CollectOp<'a, B> {
         source: Option<(&'b C, usize)>,
         result: Option<(&'b C, usize)>,
     ) -> CollectOp<'b, C> {
-        let Self { number, call, exchange, participants, rank, count, item_bytes, combining, .. } = *self;
+        let Self { number, call, exchange, participants, rank, count, counts, item_bytes, combining, .. } =
+            *self;
         let (source, source_offset_bytes) = source.unzip();
         let (result, result_offset_bytes) = result.unzip();
         let source_offset_bytes = source_offset_bytes.unwrap_or(0);
@@ -174,6 +177,7 @@ impl<'a, B> CollectOp<'a, B> {
             participants,
             rank,
             count,
+            counts,
             item_bytes,
             combining,
             source,
@@ -235,13 +239,36 @@ impl<'a, B> CollectOp<'a, B> {
     }
 
     /// Elements of one part, never 0. Sources and results have [one part or one a
-    /// rank](Exchange::pieces).
+    /// rank](Exchange::pieces). Elements of one row where [rows are counted](Self::counts).
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Bytes of one part.
+    /// The rows of the parts for each rank and from each, for [`Exchange::AllToAllCounted`] alone. Both are
+    /// known, and fit those of the other ranks.
+    #[must_use]
+    pub fn counts(&self) -> Option<&'a RowCounts> {
+        self.counts
+    }
+
+    /// The bytes of a part of the source, counted from where the parts begin.
+    #[must_use]
+    pub fn source_part(&self, part: usize) -> Range<usize> {
+        self.bytes_of(self.counts.map_or(part..part + 1, |counts| counts.sent_to(part)))
+    }
+
+    /// The bytes of a part of the result, counted from where the parts begin.
+    #[must_use]
+    pub fn result_part(&self, part: usize) -> Range<usize> {
+        self.bytes_of(self.counts.map_or(part..part + 1, |counts| counts.received_from(part)))
+    }
+
+    fn bytes_of(&self, parts: Range<usize>) -> Range<usize> {
+        parts.start * self.part_bytes()..parts.end * self.part_bytes()
+    }
+
+    /// Bytes of one part, or of one row where [rows are counted](Self::counts).
     #[must_use]
     pub fn part_bytes(&self) -> usize {
         self.count * self.item_bytes
@@ -260,14 +287,17 @@ impl<'a, B> CollectOp<'a, B> {
     }
 
     /// The buffer that is read, and the byte in it at which the parts begin. Parts are contiguous, one
-    /// behind the other. `None` if the rank only receives.
+    /// behind the other. `None` if the rank only receives,
+    /// or sends no rows.
     #[must_use]
     pub fn source(&self) -> Option<(&'a B, usize)> {
         Some((self.source?, self.source_offset_bytes))
     }
 
     /// The buffer that is written, and the byte in it at which the parts begin. `None` if the rank only
-    /// sends. The written bytes are the source itself, or share no byte with it.
+    /// sends, or gets no rows. The written bytes are the source itself, or share no byte with it; or the source is part
+    /// [`rank`](Self::rank) of what [`Exchange::AllGather`] writes; or what [`Exchange::ReduceScatter`] writes is that
+    /// part of the source.
     #[must_use]
     pub fn result(&self) -> Option<(&'a B, usize)> {
         Some((self.result?, self.result_offset_bytes))
@@ -277,14 +307,14 @@ impl<'a, B> CollectOp<'a, B> {
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         let parts = self.exchange.result_parts(self.participants.len());
-        if self.result.is_some() { parts * self.part_bytes() } else { 0 }
+        if self.result.is_some() { self.result_part(parts - 1).end } else { 0 }
     }
 
     /// Bytes that are read.
     #[must_use]
     pub fn source_bytes(&self) -> usize {
         let parts = self.exchange.source_parts(self.participants.len());
-        if self.source.is_some() { parts * self.part_bytes() } else { 0 }
+        if self.source.is_some() { self.source_part(parts - 1).end } else { 0 }
     }
 }
 
@@ -309,6 +339,7 @@ mod tests {
             participants: &[0, 1],
             rank: 1,
             count: 8,
+            counts: None,
             item_bytes: 4,
             combining: None,
             source: None,

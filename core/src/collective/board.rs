@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    CollectiveError, CommunicatorId, RankCall, RankState, RankStates,
+    CollectiveError, CommunicatorId, RankCall, RankState, RankStates, RowCounts,
     waits::{Waits, Woke},
 };
 use crate::lock::lock;
@@ -70,6 +70,8 @@ pub(super) struct Agreement {
     pub(super) number: u64,
     /// For a split, the new communicator, this rank in it, and its size.
     pub(super) group: Option<(CommunicatorId, usize, usize)>,
+    /// The rows that each rank has for this one, in a call that counts rows.
+    pub(super) received: Vec<usize>,
 }
 
 impl Board {
@@ -194,7 +196,8 @@ impl State {
             && calls.len() == self.seats.len()
             && calls.iter().all(|call| !call.is_of_two())
         {
-            if calls.iter().all(|call| call.agrees_with(first)) {
+            let counts: Vec<&RowCounts> = calls.iter().filter_map(|call| call.counts.as_ref()).collect();
+            if calls.iter().all(|call| call.agrees_with(first)) && RowCounts::fit(&counts) {
                 let is_split = first.operation == "split";
                 return self.go_on(is_split, waits.limit());
             }
@@ -228,7 +231,7 @@ impl State {
             }
             let number = self.next();
             for rank in [rank, peer] {
-                self.seats[rank].at = At::Agreed(Agreement { number, group: None });
+                self.seats[rank].at = At::Agreed(Agreement { number, group: None, received: Vec::new() });
             }
         }
     }
@@ -242,6 +245,8 @@ impl State {
     fn go_on(&mut self, is_split: bool, limit: Duration) {
         let number = self.next();
         let colors: Vec<Option<usize>> = self.seats.iter().map(|seat| seat.color).collect();
+        let counts: Vec<RowCounts> =
+            self.seats.iter().filter_map(|seat| seat.call()?.counts.clone()).collect();
         let mut ids: Vec<(usize, CommunicatorId)> = Vec::new();
         for (rank, seat) in self.seats.iter_mut().enumerate() {
             let group = colors[rank].filter(|_| is_split).map(|color| {
@@ -255,7 +260,8 @@ impl State {
                 });
                 (id, of_color(&colors[..rank]), of_color(&colors))
             });
-            seat.at = At::Agreed(Agreement { number, group });
+            let received = counts.iter().map(|of| of.sent_to(rank).len()).collect();
+            seat.at = At::Agreed(Agreement { number, group, received });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::Combination;
+use super::{Combination, RowCounts};
 use crate::{CallSite, type_name::without_paths};
 
 /// A call of one rank.
@@ -15,8 +15,10 @@ pub struct RankCall {
     pub combination: Option<Combination>,
     /// The type of the elements; empty if there are none.
     pub element_type: &'static str,
-    /// Elements of one part.
+    /// Elements of one part; of one row, if rows are counted.
     pub count: usize,
+    /// The rows for each rank and from each, if the call counts them.
+    pub counts: Option<RowCounts>,
     /// The root, or the rank that the call sends to or receives from.
     pub peer: Option<usize>,
     /// Its number among the calls that the rank made on the communicator, from 0.
@@ -29,8 +31,8 @@ impl RankCall {
     /// A call without elements.
     #[track_caller]
     pub(crate) fn new(operation: &'static str, number: u64) -> Self {
-        let (combination, peer, site) = (None, None, CallSite::here());
-        Self { operation, combination, element_type: "", count: 0, peer, number, site }
+        let (combination, peer, counts, site) = (None, None, None, CallSite::here());
+        Self { operation, combination, element_type: "", count: 0, counts, peer, number, site }
     }
 
     pub(super) fn is_send(&self) -> bool {
@@ -46,7 +48,8 @@ impl RankCall {
         self.is_send() || self.is_receive()
     }
 
-    /// Whether two ranks that make these calls mean the same.
+    /// Whether two ranks that make these calls mean the same. Counts of rows are compared
+    /// among all.
     pub(super) fn agrees_with(&self, other: &Self) -> bool {
         let same = self.is_of_two() || (self.operation, self.peer) == (other.operation, other.peer);
         same && self.combination == other.combination
@@ -62,7 +65,11 @@ impl fmt::Display for RankCall {
             write!(f, "({combination})")?;
         }
         if !self.element_type.is_empty() {
-            write!(f, " of {} {}", self.count, without_paths(self.element_type))?;
+            let of = if self.counts.is_some() { "rows of " } else { "" };
+            write!(f, " of {of}{} {}", self.count, without_paths(self.element_type))?;
+        }
+        if let Some(counts) = &self.counts {
+            write!(f, ", {counts}")?;
         }
         match (self.peer, self.operation) {
             (Some(peer), "send") => write!(f, " to rank {peer}")?,

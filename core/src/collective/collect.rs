@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{CollectiveError, Combination, Communicator, Exchange};
+use super::{CollectiveError, Combination, Communicator, Exchange, RankCall, RowCounts};
 use crate::{
     Error, Result,
     allocation::AllocationAccess,
@@ -21,13 +21,15 @@ pub(super) struct Exchanged<'e, D: Collects> {
     pub(super) peer: Option<usize>,
     pub(super) combination: Option<(Combination, ElementType)>,
     pub(super) element_type: &'static str,
-    /// Elements of one part.
+    /// Elements of one part; of one row, if rows are counted.
     pub(super) count: usize,
+    pub(super) counts: Option<&'e RowCounts>,
     /// None if the rank only receives.
     pub(super) source: Option<Elements<'e, D>>,
     /// None if the rank only sends.
     pub(super) result: Option<Elements<'e, D>>,
-    /// Whether the source is the result.
+    /// Whether the source is the result, or one of its parts, or the other way round. Both are given as the larger
+    /// of the two then.
     pub(super) in_place: bool,
 }
 
@@ -35,6 +37,19 @@ impl<D: Collects> Communicator<D> {
     /// Exchanges elements. Blocks until all participants make the call; does not wait for streams.
     #[track_caller]
     pub(super) fn collect(&mut self, on: &StreamHandle<D>, what: &Exchanged<'_, D>) -> Result<()> {
+        let mut call = self.next_call(what.operation);
+        (call.combination, call.peer) = (what.combination.map(|(combination, _)| combination), what.peer);
+        (call.element_type, call.count) = (what.element_type, what.count);
+        call.counts = what.counts.cloned();
+        match self.enqueue(on, what, &call) {
+            // Nobody compares its next call with those of the others, which may be ahead.
+            Err(error) if self.is_unchecked() => Err(self.give_up(&call, error)),
+            outcome => outcome,
+        }
+    }
+
+    #[track_caller]
+    fn enqueue(&mut self, on: &StreamHandle<D>, what: &Exchanged<'_, D>, call: &RankCall) -> Result<()> {
         let Exchanged { operation, exchange, peer, count, .. } = *what;
         let (stream, context) = (&*on.0, self.context.clone());
         let (device, backend) = (context.device(), context.0.backend());
@@ -65,10 +80,7 @@ impl<D: Collects> Communicator<D> {
             .chain(result.iter().map(|result| result.touch(true)))
             .collect();
         drop(stream.order(operation, &touches)?);
-        let mut call = self.next_call(operation);
-        (call.combination, call.peer) = (what.combination.map(|(combination, _)| combination), peer);
-        (call.element_type, call.count) = (what.element_type, count);
-        let number = self.agree(&call, None)?.number;
+        let number = self.number_of(call, exchange)?;
         if count == 0 {
             return Ok(());
         }
@@ -80,20 +92,33 @@ impl<D: Collects> Communicator<D> {
             Exchange::Transfer { .. } => of_two.into_iter().collect(),
             _ => (0..self.ranks).collect(),
         };
-        let place = |of: &Elements<'_, D>| of.layout.offset() * of.item_bytes;
+        // In place, the smaller side is this rank's part of the larger.
+        let part = |elements: usize| if what.in_place { self.rank * elements } else { 0 };
+        let (source_part, result_part) = match exchange {
+            Exchange::AllGather => (part(count), 0),
+            Exchange::ReduceScatter => (0, part(count)),
+            _ => (0, 0),
+        };
+        let place = |of: &Elements<'_, D>, part: usize| (of.layout.offset() + part) * of.item_bytes;
+        let item_bytes = source.iter().chain(&result).map(|of| of.item_bytes).next().unwrap_or(1);
+        // Who sends or gets no rows has no elements, and maybe no memory.
+        let has = |counts: Option<&[usize]>| counts.is_none_or(|of| of.iter().any(|&count| count > 0));
+        let source = source.filter(|_| has(what.counts.map(RowCounts::sent)));
+        let result = result.filter(|_| has(what.counts.and_then(RowCounts::received)));
         let op = CollectOp {
             number,
-            call: &call,
+            call,
             exchange,
             participants: &all,
             rank: self.rank,
             count,
-            item_bytes: source.iter().chain(&result).map(|of| of.item_bytes).next().unwrap_or(1),
+            counts: what.counts,
+            item_bytes,
             combining: combining.as_ref(),
             source: source.as_ref().map(|of| of.allocation.buffer()),
-            source_offset_bytes: source.as_ref().map_or(0, place),
+            source_offset_bytes: source.as_ref().map_or(0, |of| place(of, source_part)),
             result: result.as_ref().map(|of| of.allocation.buffer()),
-            result_offset_bytes: result.as_ref().map_or(0, place),
+            result_offset_bytes: result.as_ref().map_or(0, |of| place(of, result_part)),
         };
         // No lock is held: the backend may wait for ranks whose threads need locks of their own. It is
         // noted when it is on the stream, as an event recorded before then does not cover it. Nothing that
@@ -103,7 +128,7 @@ impl<D: Collects> Communicator<D> {
             device.collect(&stream.raw, &self.raw, &op)
         };
         if let Err(error) = enqueued {
-            return Err(self.give_up(&call, error));
+            return Err(self.give_up(call, error));
         }
         packed.unpack(on, what)
     }

@@ -3,8 +3,9 @@
 use std::{fmt, sync::Arc, thread};
 
 use super::{
-    CollectiveError, CommunicatorId, RankCall,
+    CollectiveError, CommunicatorId, Exchange, RankCall,
     board::{Agreement, Joiner},
+    numbers::Numbers,
     waits::Waits,
 };
 use crate::{
@@ -33,6 +34,8 @@ pub struct Communicator<D: Collects> {
     /// Calls so far.
     pub(super) calls: u64,
     pub(super) turns: Option<Arc<dyn RankTurns>>,
+    /// Numbers of exchanges that are not compared; none if they are.
+    own_numbers: Option<Numbers>,
 }
 
 impl<D: Collects> Communicator<D> {
@@ -104,7 +107,7 @@ impl<D: Collects> Communicator<D> {
             }
         };
         let (context, id) = (context.clone(), id.clone());
-        Ok(Self { context, raw, id, rank, ranks, calls: 1, turns })
+        Ok(Self { context, raw, id, rank, ranks, calls: 1, turns, own_numbers: None })
     }
 
     /// This rank, from 0.
@@ -154,6 +157,55 @@ impl<D: Collects> Communicator<D> {
         }
     }
 
+    /// Returns this communicator as one that enqueues exchanges without comparing the calls of ranks before.
+    /// Its calls do not block until the other ranks have made theirs, unless the device runs operations when they
+    /// are enqueued: a small exchange takes no longer than the device needs.
+    ///
+    /// [`barrier`](Self::barrier), [`split`](Self::split) and
+    /// [`all_to_all_counted`](Self::all_to_all_counted) compare calls all the same, and communicators of a
+    /// split are checked ones. On the simulator's `cluster` all calls are compared, and those that differ are
+    /// findings.
+    ///
+    /// If a call of an exchange fails on one rank, or its thread panics, the communicator ends for all ranks, as
+    /// [`abort`](Self::abort) ends it. A rank that ends otherwise while others count on it has to abort:
+    /// they wait for the [time limit](CommunicatorId::with_time_limit), and work on their streams may wait for
+    /// ever.
+    ///
+    /// # Safety
+    ///
+    /// From here on the ranks make the exchanges that a checked communicator would carry out: all ranks call this
+    /// after the same calls, and then make the same exchanges in the same order, with the same types, counts,
+    /// combinations and roots. Each send has its receive, and the exchanges between two ranks have one order on
+    /// both. Counts of rows that a rank is to get are those that the others send.
+    ///
+    /// ```
+    /// # use devarray::{Array, Context, Result, collective::{Combination, Communicator, CommunicatorId}};
+    /// # use devarray_host::HostDevice;
+    /// # let context = Context::new(HostDevice::builder().threads(1).build())?;
+    /// # let stream = context.stream()?;
+    /// let mut ranks = Communicator::join(&context, &CommunicatorId::new(), 0, 1)?;
+    /// let mut slopes = Array::full(&stream, &[4], 2.0_f32)?;
+    /// // The first step is checked.
+    /// ranks.all_reduce_in_place(&stream, Combination::Mean, &mut slopes)?;
+    /// // SAFETY: the steps that follow make the same calls on all ranks.
+    /// let mut ranks = unsafe { ranks.into_unchecked() };
+    /// for _ in 0..9 {
+    ///     ranks.all_reduce_in_place(&stream, Combination::Mean, &mut slopes)?;
+    /// }
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[must_use]
+    #[expect(unsafe_code, reason = "the contract is the caller's; nothing unsafe happens here")]
+    pub unsafe fn into_unchecked(mut self) -> Self {
+        self.own_numbers.get_or_insert_default();
+        self
+    }
+
+    /// Whether exchanges are not compared.
+    pub(super) fn is_unchecked(&self) -> bool {
+        self.own_numbers.is_some()
+    }
+
     /// Ends the communicator for all ranks: their calls that wait fail, and so do later ones. Does not
     /// block.
     pub fn abort(self) {
@@ -173,6 +225,16 @@ impl<D: Collects> Communicator<D> {
         let number = self.calls;
         self.calls += 1;
         RankCall::new(operation, number)
+    }
+
+    /// The number of an exchange: of a checked communicator, when the other ranks make calls that fit.
+    #[track_caller]
+    pub(super) fn number_of(&mut self, call: &RankCall, exchange: Exchange) -> Result<u64> {
+        // Who decides which rank runs judges them, too.
+        match &mut self.own_numbers {
+            Some(numbers) if self.turns.is_none() => Ok(numbers.next(exchange)),
+            _ => Ok(self.agree(call, None)?.number),
+        }
     }
 
     /// Waits until the other ranks make calls that fit.
@@ -208,6 +270,10 @@ impl<D: Collects> Drop for Communicator<D> {
     fn drop(&mut self) {
         let call = RankCall::new("drop", self.calls);
         let waits = Waits::new(&call, self.turns.as_deref(), None);
+        if self.is_unchecked() && self.turns.is_none() && thread::panicking() {
+            // Nobody asks the board whether it is still there.
+            self.context.device().abort(&self.raw);
+        }
         self.id.0.board.leave(self.rank, thread::panicking(), &waits);
     }
 }
@@ -215,9 +281,10 @@ impl<D: Collects> Drop for Communicator<D> {
 impl<D: Collects> fmt::Debug for Communicator<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rank, ranks, calls, .. } = self;
+        let unchecked = if self.is_unchecked() { ", unchecked" } else { "" };
         write!(
             f,
-            "Communicator(rank {rank} of {ranks} on {}, {calls} calls)",
+            "Communicator(rank {rank} of {ranks} on {}, {calls} calls{unchecked})",
             DeviceName(self.context.device())
         )
     }

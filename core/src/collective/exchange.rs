@@ -126,6 +126,8 @@ pub enum Exchange {
     ReduceScatter,
     /// Each rank's part for another, to that other, in the order of ranks.
     AllToAll,
+    /// The same, where each part has [as many rows](crate::backend::CollectOp::counts) as its rank likes.
+    AllToAllCounted,
     /// One rank's part, to one other.
     Transfer {
         /// The rank that has a source.
@@ -151,13 +153,13 @@ impl Exchange {
     /// Parts of a source.
     #[must_use]
     pub const fn source_parts(self, ranks: usize) -> usize {
-        if matches!(self, Self::ReduceScatter | Self::AllToAll) { ranks } else { 1 }
+        if matches!(self, Self::ReduceScatter | Self::AllToAll | Self::AllToAllCounted) { ranks } else { 1 }
     }
 
     /// Parts of a result.
     #[must_use]
     pub const fn result_parts(self, ranks: usize) -> usize {
-        if matches!(self, Self::AllGather | Self::AllToAll) { ranks } else { 1 }
+        if matches!(self, Self::AllGather | Self::AllToAll | Self::AllToAllCounted) { ranks } else { 1 }
     }
 
     /// Where the result of a rank comes from, part by part.
@@ -169,7 +171,9 @@ impl Exchange {
             Self::Broadcast { root } => Piece { result_part: 0, from: Some(root), source_part: 0 },
             Self::Transfer { from, .. } => Piece { result_part: 0, from: Some(from), source_part: 0 },
             Self::AllGather => Piece { result_part: from, from: Some(from), source_part: 0 },
-            Self::AllToAll => Piece { result_part: from, from: Some(from), source_part: rank },
+            Self::AllToAll | Self::AllToAllCounted => {
+                Piece { result_part: from, from: Some(from), source_part: rank }
+            }
         };
         let count = match self {
             Self::Reduce { root } if root != rank => 0,

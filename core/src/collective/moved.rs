@@ -74,6 +74,39 @@ impl<D: Collects> Communicator<D> {
         self.move_elements::<T>(stream, of, count, Some(source.elements()), Some(result.elements()))
     }
 
+    /// Like [`all_gather`](Self::all_gather), in place: the elements have a first axis of ranks, and index `k`
+    /// of it is what rank `k` gives. The others are replaced by what their ranks give.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the first axis is not as long
+    ///   as there are ranks.
+    /// - The errors of [`all_gather`](Self::all_gather).
+    #[track_caller]
+    pub fn all_gather_in_place<T: Element>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        elements: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()> {
+        let view = elements.as_array_view_mut();
+        check_parts(view.shape(), self.ranks)?;
+        self.collect(
+            stream,
+            &Exchanged {
+                operation: "all_gather",
+                exchange: Exchange::AllGather,
+                peer: None,
+                combination: None,
+                element_type: std::any::type_name::<T>(),
+                count: view.layout().len() / self.ranks,
+                counts: None,
+                source: Some(view.elements()),
+                result: Some(view.elements()),
+                in_place: true,
+            },
+        )
+    }
+
     /// Gives each rank its part of the elements of all: with `r` ranks sources and results are of shape
     /// `[r, …]`, and index `j` of the result of rank `k` is index `k` of the source of rank `j`. Blocks
     /// until all ranks make this call; does not wait for streams.
@@ -191,6 +224,7 @@ impl<D: Collects> Communicator<D> {
                 combination,
                 element_type,
                 count,
+                counts: None,
                 source,
                 result,
                 in_place,

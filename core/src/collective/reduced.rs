@@ -168,6 +168,27 @@ impl<D: Collects> Communicator<D> {
         self.reduce_with::<T>(stream, of, combination, source, result)
     }
 
+    /// Like [`reduce_scatter`](Self::reduce_scatter), in place: index `k` of the first axis becomes the part
+    /// of rank `k`, on that rank. Its other elements stay.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the first axis is not as long
+    ///   as there are ranks.
+    /// - The errors of [`all_reduce`](Self::all_reduce).
+    #[track_caller]
+    pub fn reduce_scatter_in_place<T: Number>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        combination: Combination,
+        elements: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()> {
+        let view = elements.as_array_view_mut();
+        check_parts(view.shape(), self.ranks)?;
+        let both = [Some(view.elements()), Some(view.elements())];
+        self.in_place::<T>(stream, ("reduce_scatter", Exchange::ReduceScatter, None), combination, both)
+    }
+
     #[track_caller]
     fn in_place<T: Number>(
         &mut self,
@@ -176,7 +197,8 @@ impl<D: Collects> Communicator<D> {
         combination: Combination,
         [source, result]: [Option<Elements<'_, D>>; 2],
     ) -> Result<()> {
-        let count = source.as_ref().map_or(0, |of| of.layout.len());
+        let parts = exchange.source_parts(self.ranks);
+        let count = source.as_ref().map_or(0, |of| of.layout.len()) / parts;
         let combination = Some((combination, T::TYPE));
         let (element_type, in_place) = (std::any::type_name::<T>(), true);
         self.collect(
@@ -188,6 +210,7 @@ impl<D: Collects> Communicator<D> {
                 combination,
                 element_type,
                 count,
+                counts: None,
                 source,
                 result,
                 in_place,
@@ -217,6 +240,7 @@ impl<D: Collects> Communicator<D> {
                 combination,
                 element_type,
                 count,
+                counts: None,
                 source,
                 result,
                 in_place,

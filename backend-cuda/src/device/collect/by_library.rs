@@ -80,16 +80,17 @@ impl Exchanging<'_> {
                 // SAFETY: a part is read, and one for each rank written, as the operation lets the stream.
                 unsafe { (table.all_gather)(self.source as _, self.result as _, part, BYTES, comm, stream) }
             }),
-            Exchange::AllToAll => {
+            Exchange::AllToAll | Exchange::AllToAllCounted => {
                 // With the own part, which the library copies beside the others.
                 let moves = (0..self.ranks).flat_map(|other| {
-                    let moved = |base: u64, leaves| Moved {
+                    let moved = |base: u64, bytes: Range<usize>, leaves| Moved {
                         rank: other,
-                        address: base + (other * part) as u64,
-                        len_bytes: part,
+                        address: base + bytes.start as u64,
+                        len_bytes: bytes.len(),
                         leaves,
                     };
-                    [moved(self.source, true), moved(self.result, false)]
+                    let (source, result) = (op.source_part(other), op.result_part(other));
+                    [moved(self.source, source, true), moved(self.result, result, false)]
                 });
                 self.exchange(&moves.collect::<Vec<_>>())
             }

@@ -56,7 +56,7 @@ pub(super) struct Meetings {
     reached: Rendezvous<bool>,
     calls: Rendezvous<Given>,
     /// The end of a stage of each rank; none if it failed.
-    stages: Rendezvous<Option<Arc<CudaEvent>>>,
+    stages: [Rendezvous<Option<Arc<CudaEvent>>>; 2],
 }
 
 /// The part of one rank.
@@ -71,6 +71,8 @@ pub(super) struct Rank {
 struct Given {
     source: u64,
     result: u64,
+    /// The first byte of each part of the source, where parts differ in length.
+    parts: Vec<usize>,
     begins: Arc<CudaEvent>,
 }
 
@@ -124,15 +126,20 @@ impl Rank {
         let source = Reached::new(combiner, op.source(), op.source_bytes())?;
         let result = match (op.source(), op.result()) {
             // In place: one vector is both.
-            (Some(from), Some(to)) if place(from) == place(to) => None,
+            (Some(from), Some(to)) if place(from) == place(to) && op.source_bytes() == op.len_bytes() => None,
             _ => Some(Reached::new(combiner, op.result(), op.len_bytes())?),
         };
         if let Some(Scratch { address, .. }) = &source.room {
             combiner.copy(*address, source.own, op.source_bytes())?;
         }
         let begins = Arc::new(stream.raw.record_as(Kind::Plain)?);
-        let given =
-            Given { source: source.address(), result: result.as_ref().unwrap_or(&source).address(), begins };
+        let parts = if op.counts().is_some() { op.participants() } else { &[] };
+        let given = Given {
+            source: source.address(),
+            result: result.as_ref().unwrap_or(&source).address(),
+            parts: parts.iter().map(|&of| op.source_part(of).start).collect(),
+            begins,
+        };
         let (all, at) = (op.participants(), op.rank());
         let at = all.iter().position(|&rank| rank == at).unwrap_or(0);
         let who = Participant { number: op.number(), place: at, count: all.len(), call, turns: None };
@@ -155,12 +162,11 @@ impl Rank {
         let others = |at: &usize| *at != who.place;
         let begins = exchanging.given.iter().map(|given| &given.begins).enumerate();
         let mut ends: Vec<_> = begins.filter(|(at, _)| others(at)).map(|(_, end)| Arc::clone(end)).collect();
-        for stage in 0..stages {
+        for (stage, meetings) in self.meetings.stages.iter().take(stages).enumerate() {
             let outcome = exchanging.stage(stage, &ends);
             let end = outcome.as_ref().ok().map(Arc::clone);
-            let number = who.number * 2 + stage as u64;
             // Nobody aborts these meetings, and all ranks come to them.
-            let met = self.meetings.stages.meet(Participant { number, ..who }, end, Duration::MAX);
+            let met = meetings.meet(who, end, Duration::MAX);
             let met = met.map_err(|error| error.of(BACKEND, call.operation))?;
             let of_others = met.all().iter().enumerate().filter(|(at, _)| others(at));
             ends = of_others.filter_map(|(_, end)| end.clone()).collect();
@@ -282,14 +288,15 @@ impl Exchanging<'_> {
             }
             exchange => {
                 for Piece { result_part, from, source_part } in exchange.pieces(op.rank(), ranks) {
-                    let result = self.own().result + (result_part * part) as u64;
-                    match from {
-                        Some(from) => {
-                            let source = self.given[self.place_of(from)].source;
-                            self.combiner.copy(result, source + (source_part * part) as u64, part)?;
-                        }
-                        None => self.combine((source_part * part) as u64, result, op.count())?,
-                    }
+                    let Range { start, end } = op.result_part(result_part);
+                    let result = self.own().result + start as u64;
+                    let Some(from) = from else {
+                        self.combine((source_part * part) as u64, result, op.count())?;
+                        continue;
+                    };
+                    let Given { source, parts, .. } = &self.given[self.place_of(from)];
+                    let offset = parts.get(source_part).copied().unwrap_or(source_part * part);
+                    self.combiner.copy(result, source + offset as u64, end - start)?;
                 }
                 Ok(())
             }

@@ -19,14 +19,15 @@
 //!
 //! Two ranks never touch the same byte: a result of a rank is written by one rank alone, element by
 //! element in `all_reduce`, and no rank reads it meanwhile, unless it is the rank's source as well; then
-//! each element is read and written by one rank, reads first.
+//! each element is read and written by one rank, reads first. Where one is a part of the other, it is the part
+//! that the rank alone reads and writes, or that nobody writes.
 #![allow(unsafe_code)] // reads and writes memory that other ranks give
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{ops::Range, ptr, sync::Arc, time::Duration};
 
 use devarray::{
     Result,
-    backend::{CollectOp, Collects, Exchange, Joining, Participant, Piece, RankTurns, Rendezvous},
+    backend::{CollectOp, Collects, Exchange, Joining, Participant, Piece, RankTurns, Rendezvous, RowCounts},
     collective::CollectiveError,
 };
 
@@ -43,10 +44,11 @@ pub struct HostCommunicator {
 }
 
 /// The elements of a rank; null where it has none.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Given {
     source: *const u8,
     result: *mut u8,
+    counts: Option<RowCounts>,
 }
 
 // SAFETY: addresses; access is the `unsafe` of whoever does it.
@@ -77,8 +79,9 @@ unsafe impl Collects for HostDevice {
         let (ranks, call) = (op.participants(), op.call());
         let place = ranks.iter().position(|&rank| rank == op.rank()).unwrap_or(0);
         let given = Given {
-            source: op.source().map_or(std::ptr::null(), |(memory, at)| memory.at(at)),
-            result: op.result().map_or(std::ptr::null_mut(), |(memory, at)| memory.at(at)),
+            source: op.source().map_or(ptr::null(), |(memory, at)| memory.at(at)),
+            result: op.result().map_or(ptr::null_mut(), |(memory, at)| memory.at(at)),
+            counts: op.counts().cloned(),
         };
         let exchanged = stream.run(|device| {
             let who = Participant { number: op.number(), place, count: ranks.len(), call, turns: None };
@@ -121,14 +124,20 @@ unsafe fn exchange(threads: &Threads, op: &CollectOp<'_, DeviceMemory>, place: u
         return combine(0, &results, share(place)..share(place + 1));
     }
     for Piece { result_part, from, source_part } in op.exchange().pieces(op.rank(), ranks) {
-        let result = given[place].result.wrapping_add(result_part * part_bytes);
+        let bytes = op.result_part(result_part);
+        let result = given[place].result.wrapping_add(bytes.start);
         let Some(from) = from else {
             combine(source_part, &[result], 0..op.count());
             continue;
         };
         let from = op.participants().iter().position(|&rank| rank == from).unwrap_or(0);
-        let source = given[from].source.wrapping_add(source_part * part_bytes);
-        // SAFETY: as the caller promises; source and result share no byte.
-        unsafe { copy_bytes(threads, source, result, part_bytes) }
+        // Where the part begins is for the rank to say that gives it.
+        let before = given[from].counts.as_ref().map_or(source_part, |of| of.sent_to(source_part).start);
+        let source = given[from].source.wrapping_add(before * part_bytes);
+        // In place, the own part is where it belongs.
+        if !bytes.is_empty() && !ptr::eq(source, result) {
+            // SAFETY: as the caller promises; source and result share no byte.
+            unsafe { copy_bytes(threads, source, result, bytes.len()) }
+        }
     }
 }

@@ -10,6 +10,7 @@ mod in_place;
 mod ipc;
 mod memory;
 mod order;
+mod rank_programs;
 mod recorded;
 mod results;
 mod scans;

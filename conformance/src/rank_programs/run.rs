@@ -1,0 +1,335 @@
+//! Programs on a device.
+#![allow(unsafe_code)] // goes on without comparing the calls of programs that are right
+
+use devarray::{
+    Array, ArrayView, ArrayViewMut, Context, ErasedView, ErasedViewMut, Error, Result, StreamHandle,
+    array::DeviceFunction,
+    backend::{Collects, Compute},
+    collective::{Combination, Communicator, CommunicatorId},
+    function::Function,
+    ix,
+};
+
+use super::{
+    RankProgram, SLOTS, Seen,
+    step::{Call, Form, Mistake, Parts, Step, View},
+    value::{Kind, Value},
+};
+use crate::violation::Violation;
+
+type Apply<D> =
+    fn(&StreamHandle<D>, &Function, [ErasedView<'_, D>; 2], &mut ErasedViewMut<'_, D>) -> Result<()>;
+
+/// Where functions between the exchanges are computed.
+#[derive(Debug)]
+pub struct Functions<D: Collects>(Option<Apply<D>>);
+
+impl<D: Collects> Functions<D> {
+    /// On the host, for devices that may not compute.
+    #[must_use]
+    pub fn of_host() -> Self {
+        Self(None)
+    }
+
+    /// On the device.
+    #[must_use]
+    pub fn of_device() -> Self
+    where
+        D: Compute,
+    {
+        Self(Some(|stream, function, from, to| function.apply_into(stream, &from, &[], to)))
+    }
+}
+
+impl<D: Collects> Clone for Functions<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Collects> Copy for Functions<D> {}
+
+/// One rank.
+struct Player<'p, T: Value, D: Collects> {
+    program: &'p RankProgram,
+    rank: usize,
+    streams: [StreamHandle<D>; 2],
+    arrays: Vec<Array<T, D>>,
+    /// Of all ranks, and of a group. None while it is in use.
+    ranks: [Option<Communicator<D>>; 2],
+    functions: Functions<D>,
+    seen: Seen,
+}
+
+impl RankProgram {
+    /// Plays a rank of it in a new communicator, and gives what that saw. All ranks are given one id.
+    ///
+    /// # Errors
+    ///
+    /// A call failed.
+    ///
+    /// # Panics
+    ///
+    /// In a program [with a mistake](Self::with_mistake), if that is to panic.
+    pub fn run<D: Collects>(
+        &self,
+        context: &Context<D>,
+        id: &CommunicatorId,
+        rank: usize,
+        functions: Functions<D>,
+    ) -> Result<Seen, Violation> {
+        let ranks = Communicator::join(context, id, rank, self.ranks);
+        self.play(ranks.map_err(|error| self.told(rank, &error))?, functions)
+    }
+
+    /// Plays a rank of it in a communicator of as many ranks, and gives what that saw.
+    ///
+    /// # Errors
+    ///
+    /// A call failed.
+    ///
+    /// # Panics
+    ///
+    /// In a program [with a mistake](Self::with_mistake), if that is to panic.
+    pub fn play<D: Collects>(
+        &self,
+        ranks: Communicator<D>,
+        functions: Functions<D>,
+    ) -> Result<Seen, Violation> {
+        let rank = ranks.rank();
+        let seen = match self.kind {
+            Kind::F32 => self.play_of::<f32, D>(ranks, functions),
+            Kind::F64 => self.play_of::<f64, D>(ranks, functions),
+            Kind::U8 => self.play_of::<u8, D>(ranks, functions),
+            Kind::I32 => self.play_of::<i32, D>(ranks, functions),
+            Kind::U64 => self.play_of::<u64, D>(ranks, functions),
+        };
+        seen.map_err(|error| self.told(rank, &error))
+    }
+
+    fn told(&self, rank: usize, error: &Error) -> Violation {
+        Violation::new(format!("{self:?}: rank {rank}: {error}"))
+    }
+
+    fn play_of<T: Value, D: Collects>(
+        &self,
+        ranks: Communicator<D>,
+        functions: Functions<D>,
+    ) -> Result<Seen> {
+        let (rank, context) = (ranks.rank(), ranks.context().clone());
+        let streams = [context.stream()?, context.stream()?];
+        let ranks = [Some(ranks), None];
+        let array = |slot| {
+            let shape = [self.ranks, View::width(slot, self.len)];
+            Array::from_slice(&streams[slot % 2], &shape, &self.begin::<T>(rank, slot))
+        };
+        let arrays = (0..SLOTS).map(array).collect::<Result<_>>()?;
+        let mut player = Player { program: self, rank, streams, arrays, ranks, functions, seen: Seen::new() };
+        for (at, step) in self.steps.iter().enumerate() {
+            let wrong = self.wrong.filter(|wrong| (wrong.rank, wrong.step) == (rank, at));
+            match wrong.map(|wrong| wrong.how) {
+                None => player.step(step)?,
+                Some(Mistake::Ends) => return Ok(player.seen),
+                Some(mistake) => player.mistake(mistake)?,
+            }
+        }
+        player.look()?;
+        Ok(player.seen)
+    }
+}
+
+/// A view of rows of an array.
+fn view<'a, T: Value, D: Collects>(
+    array: &'a Array<T, D>,
+    of: &View,
+    rows: usize,
+    len: usize,
+) -> Result<ArrayView<'a, T, D>> {
+    let (end, axes) = placed(of, len);
+    array.view().index(&ix![..rows, of.start..end; of.step.cast_signed()])?.flip(&axes[..])
+}
+
+fn view_mut<'a, T: Value, D: Collects>(
+    array: &'a mut Array<T, D>,
+    of: &View,
+    rows: usize,
+    len: usize,
+) -> Result<ArrayViewMut<'a, T, D>> {
+    let (end, axes) = placed(of, len);
+    array.view_mut().index(&ix![..rows, of.start..end; of.step.cast_signed()])?.flip(&axes[..])
+}
+
+/// The end of the columns of a view, and the axes that run backwards.
+fn placed(of: &View, len: usize) -> (usize, Vec<usize>) {
+    let end = len.checked_sub(1).map_or(of.start, |last| of.start + last * of.step + 1);
+    (end, (0..2).filter(|&axis| of.flips[axis]).collect())
+}
+
+impl<T: Value, D: Collects> Player<'_, T, D> {
+    fn look(&mut self) -> Result<()> {
+        let mut bits = Vec::new();
+        for array in &self.arrays {
+            bits.extend(array.to_vec(&self.streams[0])?.into_iter().map(Value::bits));
+        }
+        self.seen.push(bits);
+        Ok(())
+    }
+
+    /// A call that fits none of the others'.
+    fn mistake(&mut self, mistake: Mistake) -> Result<()> {
+        let (stream, [Some(ranks), _]) = (&self.streams[0], &mut self.ranks) else { return Ok(()) };
+        match mistake {
+            Mistake::Skipped | Mistake::Ends => Ok(()),
+            Mistake::Barrier => ranks.barrier(),
+            Mistake::Broadcast => ranks.broadcast(stream, 0, &mut Array::full(stream, &[1], 7_u16)?),
+            Mistake::OtherType => {
+                ranks.all_reduce(stream, Combination::Sum, &Array::full(stream, &[1], 7_u16)?).map(drop)
+            }
+            Mistake::Panics => panic!("on purpose"),
+        }
+    }
+
+    fn step(&mut self, step: &Step) -> Result<()> {
+        match &step.call {
+            Call::Look => self.look(),
+            Call::Split(colors) => {
+                let color = colors[self.rank];
+                self.ranks[1] = self.ranks[0].as_mut().map_or(Ok(None), |ranks| ranks.split(color))?;
+                Ok(())
+            }
+            Call::Uncheck => {
+                // SAFETY: all ranks are at this step, and go on with the same calls in one order. Where one does
+                // not, by a planted mistake, the simulator compares the calls.
+                self.ranks[0] = self.ranks[0].take().map(|ranks| unsafe { ranks.into_unchecked() });
+                Ok(())
+            }
+            _ => {
+                let which = usize::from(step.group);
+                let Some(mut ranks) = self.ranks[which].take() else { return Ok(()) };
+                let exchanged = self.exchange(step, &mut ranks);
+                self.ranks[which] = Some(ranks);
+                exchanged
+            }
+        }
+    }
+
+    /// Copies a new array to where it goes.
+    fn keep(
+        &mut self,
+        new: &ArrayView<'_, T, D>,
+        Parts { stream, to, .. }: Parts,
+        (rows, row): (usize, Option<usize>),
+    ) -> Result<()> {
+        let mut to = view_mut(&mut self.arrays[to.slot], &to, rows, self.program.len)?;
+        match row {
+            Some(row) => to.index(&ix![row])?.copy_from(&self.streams[stream], new),
+            None => to.copy_from(&self.streams[stream], new),
+        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "a table of calls")]
+    fn exchange(&mut self, step: &Step, ranks: &mut Communicator<D>) -> Result<()> {
+        let (n, at, len) = (ranks.ranks(), ranks.rank(), self.program.len);
+        let parts = step.parts[self.rank];
+        let Parts { stream, from, to } = parts;
+        let stream = &self.streams[stream].clone();
+        let Ok([source, target]) = self.arrays.get_disjoint_mut([from.slot, to.slot]) else { return Ok(()) };
+        let source = view(source, &from, n, len)?;
+        let mut target = view_mut(target, &to, n, len)?;
+        match &step.call {
+            Call::AllReduce(combination, Form::New) => {
+                let new = ranks.all_reduce(stream, *combination, &source)?;
+                self.keep(&new.view(), parts, (n, None))
+            }
+            Call::AllReduce(combination, Form::Into) => {
+                ranks.all_reduce_into(stream, *combination, &source, &mut target)
+            }
+            Call::AllReduce(combination, Form::InPlace) => {
+                ranks.all_reduce_in_place(stream, *combination, &mut target)
+            }
+            Call::Reduce(combination, root, Form::InPlace) => {
+                ranks.reduce_in_place(stream, *combination, root % n, &mut target)
+            }
+            Call::Reduce(combination, root, _) => {
+                match ranks.reduce(stream, *combination, root % n, &source)? {
+                    Some(new) => self.keep(&new.view(), parts, (n, None)),
+                    None => Ok(()),
+                }
+            }
+            Call::ReduceScatter(combination, Form::New) => {
+                let new = ranks.reduce_scatter(stream, *combination, &source)?;
+                self.keep(&new.view(), parts, (n, Some(to.row % n)))
+            }
+            Call::ReduceScatter(combination, Form::Into) => {
+                let mut row = target.index(&ix![to.row % n])?;
+                ranks.reduce_scatter_into(stream, *combination, &source, &mut row)
+            }
+            Call::ReduceScatter(combination, Form::InPlace) => {
+                ranks.reduce_scatter_in_place(stream, *combination, &mut target)
+            }
+            Call::Broadcast(root) => ranks.broadcast(stream, root % n, &mut target),
+            Call::AllGather(Form::New) => {
+                let new = ranks.all_gather(stream, &source.index(&ix![from.row % n])?)?;
+                self.keep(&new.view(), parts, (n, None))
+            }
+            Call::AllGather(Form::Into) => {
+                ranks.all_gather_into(stream, &source.index(&ix![from.row % n])?, &mut target)
+            }
+            Call::AllGather(Form::InPlace) => ranks.all_gather_in_place(stream, &mut target),
+            Call::AllToAll(Form::New) => {
+                let new = ranks.all_to_all(stream, &source)?;
+                self.keep(&new.view(), parts, (n, None))
+            }
+            Call::AllToAll(_) => ranks.all_to_all_into(stream, &source, &mut target),
+            Call::Counted(counts, form) => {
+                let sent = &counts[at][..n];
+                let received: Vec<usize> = counts[..n].iter().map(|of| of[at]).collect();
+                let (rows, given) = (received.iter().sum::<usize>(), sent.iter().sum::<usize>());
+                let source = source.slice_axis(0, ..given)?;
+                let mut target = target.slice_axis(0, ..rows)?;
+                if *form == Form::Into {
+                    return ranks.all_to_all_counted_into(stream, &source, sent, &mut target, &received);
+                }
+                let (new, counts) = ranks.all_to_all_counted(stream, &source, sent)?;
+                assert_eq!(counts, received, "the rows from each rank");
+                target.copy_from(stream, &new)
+            }
+            Call::Transfer(one, two) => {
+                let [one, two] = [one % n, two % n];
+                if one == two {
+                    return Ok(());
+                }
+                if at == one {
+                    ranks.send(stream, two, &source.index(&ix![from.row % n])?)?;
+                } else if at == two {
+                    ranks.receive_into(stream, one, &mut target.index(&ix![to.row % n])?)?;
+                }
+                Ok(())
+            }
+            Call::Barrier => ranks.barrier(),
+            Call::Add => add(stream, self.functions, &source, &mut target),
+            Call::Copy => target.copy_from(stream, &source),
+            Call::Fill(seed) => target.fill(stream, T::drawn(&mut crate::Rng::new(*seed))),
+            Call::Look | Call::Split(_) | Call::Uncheck => Ok(()),
+        }
+    }
+}
+
+/// Adds elements to others.
+fn add<T: Value, D: Collects>(
+    stream: &StreamHandle<D>,
+    functions: Functions<D>,
+    one: &ArrayView<'_, T, D>,
+    to: &mut ArrayViewMut<'_, T, D>,
+) -> Result<()> {
+    let Some(apply) = functions.0 else {
+        let (one, two) = (one.to_vec(stream)?, to.as_view().to_vec(stream)?);
+        let sums = one.iter().zip(&two).map(|(x, y)| x.combined(*y, Combination::Sum));
+        return to.copy_from_slice(stream, &sums.collect::<Vec<T>>());
+    };
+    // Two views of one array that is written may only be the same elements.
+    let two = to.as_view().to_contiguous(stream, devarray::Order::C)?;
+    let function = Function::parse("x0 + x1", &[T::TYPE; 2], &[])?;
+    let inputs = [one.clone().into_erased(), two.view().into_erased()];
+    apply(stream, &function, inputs, &mut to.reborrow().into_erased())
+}

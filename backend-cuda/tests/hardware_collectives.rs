@@ -9,6 +9,7 @@
 use std::time::Instant;
 
 use devarray::{Array, Context, StreamHandle, collective::Combination};
+use devarray_conformance::rank_programs::{Functions, RankProgram};
 use devarray_cuda::CudaDevice;
 
 use super::ranks_of::{equal_the_cpu, on_each};
@@ -25,6 +26,31 @@ fn exchanges_equal_the_cpu() {
     let contexts = contexts();
     equal_the_cpu(&contexts, || (), &[1, 7, 1000, 100_003], &[3_000_001]);
     println!("{} devices: the bits of the CPU", contexts.len());
+}
+
+/// Random programs, each on as many cards as there are, but no more than four.
+#[test]
+#[ignore = "needs CUDA devices and NCCL"]
+fn random_programs_have_the_bits_of_vectors() {
+    let count = std::env::var("DEVARRAY_RANK_PROGRAMS").map_or(200, |count| count.parse().unwrap());
+    let mut contexts = contexts();
+    contexts.truncate(4);
+    let ranks = on_each(
+        &contexts,
+        || (),
+        |_, ranks| {
+            for seed in 0..count {
+                let program = RankProgram::drawn(seed, ranks.ranks());
+                let group = ranks.split(Some(0))?.unwrap();
+                let seen =
+                    program.play(group, Functions::of_device()).unwrap_or_else(|told| panic!("{told}"));
+                program.compare(ranks.rank(), &seen).unwrap_or_else(|told| panic!("{told}"));
+            }
+            Ok(())
+        },
+    );
+    ranks.into_iter().for_each(|outcome| outcome.unwrap());
+    println!("{count} programs on {} devices", contexts.len());
 }
 
 /// The least seconds of a call: many on the stream, between two waits, of the slowest rank.

@@ -4,6 +4,7 @@ use devarray::{
     Array, Context, Error,
     collective::{CollectiveError, Combination},
 };
+use devarray_conformance::rank_programs::{Functions, RankProgram};
 use devarray_cuda::CudaDevice;
 
 use super::{nccl, ranks_of, state::Fake};
@@ -25,6 +26,22 @@ fn exchanges_equal_the_cpu() {
         drop(contexts);
         fake.assert_proper();
         assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    }
+}
+
+/// Random programs of one to four ranks, `DEVARRAY_RANK_PROGRAMS` of them.
+#[test]
+fn random_programs_have_the_bits_of_vectors() {
+    let count = std::env::var("DEVARRAY_RANK_PROGRAMS").map_or(100, |count| count.parse().unwrap());
+    for seed in 0..count {
+        let program = RankProgram::drawn(seed, 1 + usize::try_from(seed % 4).unwrap());
+        let fake = Fake::new();
+        let contexts = contexts(&fake, program.ranks());
+        let outcome = program.check(&contexts, Functions::of_device(), || fake.install());
+        outcome.unwrap_or_else(|violation| panic!("{violation}"));
+        drop(contexts);
+        fake.assert_proper();
+        assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new(), "{program:?}");
     }
 }
 

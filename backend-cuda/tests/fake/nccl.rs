@@ -39,6 +39,8 @@ struct Rank {
     rank: c_int,
     ranks: c_int,
     device: usize,
+    /// Whether all ranks have joined. It stays so when others leave.
+    joined: bool,
     /// The group that waits for other ranks.
     waiting: Option<Group>,
     aborted: bool,
@@ -111,33 +113,34 @@ unsafe extern "C" fn init(
             return INVALID_USAGE;
         }
         let handle = state.create("communicator");
-        let of = Rank { id: id.0, rank, ranks, device, waiting: None, aborted: false };
+        let of = Rank { id: id.0, rank, ranks, device, joined: false, waiting: None, aborted: false };
         state.nccl.comms.insert(handle, of);
+        let all = || state.nccl.comms.values().filter(|of| of.id == id.0);
+        if all().count() == usize::try_from(ranks).unwrap() {
+            state.nccl.comms.values_mut().filter(|of| of.id == id.0).for_each(|of| of.joined = true);
+        }
         // SAFETY: likewise.
         unsafe { to.write(ptr::with_exposed_provenance_mut(handle)) };
         IN_PROGRESS
     })
 }
 
-/// The handles of the ranks of a communicator, in their order; none before all have joined.
-fn ranks_of(state: &State, handle: usize) -> Option<Vec<usize>> {
-    let id = state.nccl.comms.get(&handle)?.id;
-    let all: BTreeMap<c_int, usize> =
-        state.nccl.comms.iter().filter(|(_, of)| of.id == id).map(|(&at, of)| (of.rank, at)).collect();
-    let ranks = state.nccl.comms[&handle].ranks;
-    (all.len() == usize::try_from(ranks).unwrap()).then(|| all.into_values().collect())
+/// The handles of the ranks of a communicator that have not left; none before all have joined.
+fn ranks_of(state: &State, handle: usize) -> Option<BTreeMap<c_int, usize>> {
+    let own = state.nccl.comms.get(&handle).filter(|own| own.joined)?;
+    let all = state.nccl.comms.iter().filter(|(_, of)| of.id == own.id);
+    Some(all.map(|(&at, of)| (of.rank, at)).collect())
 }
 
 /// Moves what a rank of a group sends to one that waits for it; both are done when nothing of theirs is left.
 fn progress(state: &mut State, handle: usize) {
     let Some(all) = ranks_of(state, handle) else { return };
     let mut moved = Vec::new();
-    for (from, &sender) in all.iter().enumerate() {
-        for (to, &receiver) in all.iter().enumerate() {
+    for (&from, &sender) in &all {
+        for (&to, &receiver) in &all {
             let sends = state.nccl.comms[&sender].waiting.as_ref();
             let receives = state.nccl.comms[&receiver].waiting.as_ref();
             let (Some(sends), Some(receives)) = (sends, receives) else { continue };
-            let (from, to) = (c_int::try_from(from).unwrap(), c_int::try_from(to).unwrap());
             let sent = sends.sends.iter().filter(|part| part.2 == to);
             let received = receives.receives.iter().filter(|part| part.2 == from);
             moved.extend(sent.zip(received).map(|(&of, &for_)| (sender, receiver, of, for_)));
@@ -175,12 +178,11 @@ unsafe extern "C" fn async_error(comm: Comm, status: *mut c_int) -> i32 {
     thread::sleep(Duration::from_micros(20));
     Fake::installed().state(|state| {
         let handle = comm.addr();
-        let all_joined = ranks_of(state, handle).is_some();
         let Some(of) = state.nccl.comms.get(&handle) else {
             state.misuse.push("a communicator that has ended".to_owned());
             return INVALID_ARGUMENT;
         };
-        let goes_on = !all_joined || of.waiting.is_some();
+        let goes_on = !of.joined || of.waiting.is_some();
         // SAFETY: the backend passes one variable of its own.
         unsafe { status.write(if goes_on { IN_PROGRESS } else { 0 }) };
         0

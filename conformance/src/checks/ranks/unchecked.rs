@@ -9,7 +9,7 @@ use devarray::{
     collective::{Combination, Communicator},
 };
 
-use super::{COUNTS, Rank, bits, combined, numbers, on_each, told};
+use super::{Rank, bits, combined, numbers, on_each, told};
 use crate::{
     Harness, Outcome, Violation,
     patterns::elements,
@@ -27,7 +27,7 @@ fn unchecked<D: Collects>(ranks: Communicator<D>) -> Communicator<D> {
 /// between two ranks that others take no part in.
 pub fn not_compared<D: Collects>(harness: &Harness<D>) -> Outcome {
     const LEN: usize = 900;
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, ranks, stream, other }| {
             let mut ranks = unchecked(ranks);
             let due = combined(Combination::Sum, count, LEN);
@@ -114,7 +114,7 @@ pub fn broken_off<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// Random programs of ranks have the bits of vectors.
 pub fn programs<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         let first = harness.seed().wrapping_mul(0x1_0000).wrapping_add(count as u64);
         let programs: Vec<RankProgram> = (0..harness.cases().div_ceil(4) as u64)
             .map(|case| RankProgram::drawn(first.wrapping_add(case), count))

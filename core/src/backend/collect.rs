@@ -234,7 +234,7 @@ impl<'a, B> CollectOp<'a, B> {
     }
 
     /// The rows of the parts for each rank and from each, for [`Exchange::AllToAllCounted`] alone. Both are
-    /// known, and fit those of the other ranks.
+    /// known, and fit the counts of the other ranks.
     #[must_use]
     pub fn counts(&self) -> Option<&'a RowCounts> {
         self.counts

@@ -60,7 +60,7 @@ fn rows(from: usize, to: usize, round: usize) -> usize {
     if from > to + 1 { 0 } else { (from * 2 + to + round) * round % 5 }
 }
 
-/// As many rows as each rank likes come to the right place, none included; counts that differ are told to all
+/// Parts have as many rows as their ranks like, or none, and come to the right place; counts that differ are told to all
 /// ranks, with the counts.
 pub fn counted<D: Collects>(harness: &Harness<D>) -> Outcome {
     for &count in harness.rank_counts() {
@@ -88,7 +88,7 @@ pub fn counted<D: Collects>(harness: &Harness<D>) -> Outcome {
                 same(&counts, &received, &what("the counts of all_to_all_counted"))?;
                 same(found.shape(), &[total, width], &what("the shape of all_to_all_counted"))?;
                 same(&found.to_vec(&stream)?, &due, &what("all_to_all_counted"))?;
-                // Of columns, into columns.
+                // Columns, into columns.
                 let mut turned = Array::full(&stream, &[width, total], 9_u32)?;
                 let view = source.view().transpose().to_contiguous(&stream, devarray::Order::C)?;
                 let mut columns = turned.view_mut().transpose();

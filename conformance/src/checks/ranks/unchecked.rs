@@ -17,14 +17,14 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The same calls on all ranks.
+/// The communicator, for checks that make equal calls on all ranks.
 fn unchecked<D: Collects>(ranks: Communicator<D>) -> Communicator<D> {
     // SAFETY: the checks below make the same exchanges on all ranks.
     unsafe { ranks.into_unchecked() }
 }
 
-/// Exchanges that are not compared have the values of those that are, in the order of streams, and so have those
-/// between two ranks that others take no part in.
+/// Exchanges that are not compared have the same values as others, in the order of streams; also those between
+/// two ranks that others take no part in.
 pub fn not_compared<D: Collects>(harness: &Harness<D>) -> Outcome {
     const LEN: usize = 900;
     for &count in harness.rank_counts() {
@@ -98,7 +98,7 @@ pub fn broken_off<D: Collects>(harness: &Harness<D>) -> Outcome {
                 }
                 return Ok(());
             }
-            // What is on a stream when a communicator ends is cut off. The next call fails.
+            // The end of a communicator cuts off exchanges that are on a stream. The next call fails.
             for _ in 0..3 {
                 let failed = ranks.all_reduce_in_place(&stream, Combination::Sum, &mut x);
                 if failed.is_err() {

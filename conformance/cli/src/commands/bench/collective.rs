@@ -48,7 +48,7 @@ pub struct Arguments {
     /// Print one JSON object a case
     #[arg(long)]
     pub json: bool,
-    /// What to measure; otherwise each exchange with 8 bytes, 4 KiB, 1 MiB and 256 MiB of f32, with less on the simulator
+    /// Exchanges to measure; otherwise each with 8 bytes, 4 KiB, 1 MiB and 256 MiB of f32, with less on the simulator
     #[arg(value_name = "CASE")]
     pub cases: Vec<String>,
 }
@@ -194,7 +194,7 @@ fn on_each<T: Send, R: Send>(all: Vec<T>, run: impl Fn(T) -> Result<R> + Sync) -
     })
 }
 
-/// What all have, or the error that came first rather than what others were told of it.
+/// The outcomes of all, or the error that came first, rather than one by which others were told of it.
 fn all_of<R>(outcomes: Vec<Result<R>>) -> Result<Vec<R>> {
     let is_told =
         |error: &anyhow::Error| matches!(error.downcast_ref(), Some(devarray::Error::Collective { .. }));

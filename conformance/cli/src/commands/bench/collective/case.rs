@@ -59,7 +59,7 @@ impl Case {
         if self.name == Name::Send { 2 } else { 1 }
     }
 
-    /// Elements of one part, of which there is one for each rank.
+    /// Elements of one part. There is one part for each rank.
     pub(super) fn part(&self, ranks: usize) -> usize {
         self.count.div_ceil(ranks)
     }
@@ -73,7 +73,7 @@ impl Case {
         count * self.element.len_bytes()
     }
 
-    /// Bytes on the bus for each of those.
+    /// Bytes on the bus for each counted byte.
     pub(super) fn factor(&self, ranks: usize) -> f64 {
         let share = (ranks - 1) as f64 / ranks as f64;
         match self.name {

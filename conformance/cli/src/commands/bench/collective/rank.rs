@@ -33,7 +33,7 @@ pub(super) struct Rank<D: Collects> {
 pub(super) struct Found {
     pub(super) checked: Vec<f64>,
     pub(super) unchecked: Vec<f64>,
-    /// What is wrong with the result.
+    /// The mistake in the result, if there is one.
     pub(super) wrong: Option<String>,
 }
 
@@ -141,7 +141,7 @@ fn value(rank: usize, at: usize) -> u8 {
     ((at * 7 + rank * 5 + at / 64) % 4) as u8
 }
 
-/// What differs in a result, if something does.
+/// The first difference in a result.
 fn wrong<T: Number + From<u8> + PartialEq>(
     case: &Case,
     (rank, ranks): (usize, usize),

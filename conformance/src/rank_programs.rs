@@ -97,7 +97,7 @@ impl RankProgram {
         Self { steps: self.steps.iter().take(steps).cloned().collect(), ..self.clone() }
     }
 
-    /// This program with a call of one rank that does not fit those of the others; none if it has no call of
+    /// This program with a call of one rank that does not fit the other calls; none if it has no call of
     /// two ranks or more.
     #[must_use]
     pub fn with_mistake(&self, seed: u64) -> Option<Self> {

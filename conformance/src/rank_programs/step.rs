@@ -163,7 +163,7 @@ fn counts(rng: &mut Rng, ranks: usize, members: usize) -> Vec<Vec<usize>> {
     counts
 }
 
-/// A call of one rank that does not fit those of the others.
+/// A call of one rank that does not fit calls of the others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wrong {
     pub(super) rank: usize,

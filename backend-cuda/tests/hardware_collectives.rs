@@ -9,6 +9,7 @@
 use std::time::Instant;
 
 use devarray::{Array, Context, StreamHandle, collective::Combination};
+use devarray_conformance::rank_programs::{Functions, RankProgram};
 use devarray_cuda::CudaDevice;
 
 use super::ranks_of::{equal_the_cpu, on_each};
@@ -70,6 +71,31 @@ fn neighbours_of_an_exchange_stay_behind_and_before_it() {
         },
     );
     told.into_iter().for_each(Result::unwrap);
+}
+
+/// Random programs of one to four ranks.
+#[test]
+#[ignore = "needs CUDA devices"]
+fn random_programs_have_the_bits_of_vectors() {
+    let count = std::env::var("DEVARRAY_RANK_PROGRAMS").map_or(200, |count| count.parse().unwrap());
+    for ranks in 1..=4 {
+        let told = on_each(
+            &contexts(ranks),
+            || (),
+            |_, ranks| {
+                for seed in 0..count / 4 {
+                    let program = RankProgram::drawn(seed, ranks.ranks());
+                    let group = ranks.split(Some(0))?.unwrap();
+                    let seen =
+                        program.play(group, Functions::of_device()).unwrap_or_else(|told| panic!("{told}"));
+                    program.compare(ranks.rank(), &seen).unwrap_or_else(|told| panic!("{told}"));
+                }
+                Ok(())
+            },
+        );
+        told.into_iter().for_each(|outcome| outcome.unwrap());
+    }
+    println!("{count} programs on {} devices", devices());
 }
 
 /// The least seconds of a call: many on the stream, between two waits, of the slowest rank.

@@ -10,6 +10,9 @@ use crate::{Outcome, Rng, Violation};
 /// Cases that each generating check makes up, unless told otherwise.
 const DEFAULT_CASES: usize = 48;
 
+/// The numbers of ranks that laws are tried with, unless told otherwise.
+const RANK_COUNTS: [usize; 2] = [2, 3];
+
 type Open<D> = Box<dyn Fn() -> Result<D, String>>;
 type OpenNumber<D> = Box<dyn Fn(usize) -> Result<D, String>>;
 
@@ -20,6 +23,8 @@ pub struct Harness<D> {
     second: Option<Open<D>>,
     /// The number of devices that ranks can have, and how each is opened.
     ranks: Option<(usize, OpenNumber<D>)>,
+    /// The numbers of ranks that laws are tried with.
+    rank_counts: Vec<usize>,
     seed: u64,
     cases: usize,
 }
@@ -32,6 +37,7 @@ impl<D: Device> Harness<D> {
             open: Box::new(move || open().map_err(|error| error.to_string())),
             second: None,
             ranks: None,
+            rank_counts: RANK_COUNTS.to_vec(),
             seed: 0,
             cases: DEFAULT_CASES,
         }
@@ -57,6 +63,20 @@ impl<D: Device> Harness<D> {
     ) -> Self {
         self.ranks = Some((most, Box::new(move |rank| open(rank).map_err(|error| error.to_string()))));
         self
+    }
+
+    /// Returns this harness with other numbers of ranks that each law of ranks is tried with, otherwise 2 and 3.
+    /// Numbers below 2 are left out: laws are of ranks that exchange with another.
+    #[must_use]
+    pub fn with_rank_counts(mut self, counts: &[usize]) -> Self {
+        self.rank_counts = counts.iter().copied().filter(|&count| count > 1).collect();
+        self
+    }
+
+    /// The numbers of ranks that each law of ranks is tried with.
+    #[must_use]
+    pub fn rank_counts(&self) -> &[usize] {
+        &self.rank_counts
     }
 
     /// Returns this harness with another seed for generated cases.

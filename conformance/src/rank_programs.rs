@@ -37,8 +37,6 @@ use crate::{Outcome, Rng, Violation};
 const MOST_STEPS: usize = 14;
 /// Elements of a row that is exchanged: none, few, more than a block of threads has.
 const LENS: [usize; 8] = [0, 1, 2, 3, 5, 8, 33, 300];
-/// Arrays of a rank.
-const SLOTS: usize = 3;
 /// The time that a call may take if a rank does not come: the program or the backend is wrong then.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
@@ -58,7 +56,7 @@ pub struct RankProgram {
 }
 
 impl RankProgram {
-    /// The program of a seed, for so many ranks.
+    /// The program of a seed, for this number of ranks.
     #[must_use]
     pub fn drawn(seed: u64, ranks: usize) -> Self {
         let mut rng = Rng::new(seed);
@@ -93,13 +91,13 @@ impl RankProgram {
         self.steps.len()
     }
 
-    /// The first steps of it, no more than so many.
+    /// The first steps of it, no more than that.
     #[must_use]
     pub fn first(&self, steps: usize) -> Self {
         Self { steps: self.steps.iter().take(steps).cloned().collect(), ..self.clone() }
     }
 
-    /// This program with a call of one rank that does not fit those of the others; none if it has no call of
+    /// This program with a call of one rank that does not fit the other calls; none if it has no call of
     /// two ranks or more.
     #[must_use]
     pub fn with_mistake(&self, seed: u64) -> Option<Self> {

@@ -77,7 +77,7 @@ fn a_call_that_does_not_fit_is_found() {
     assert!([disagree, unpaired, gone].iter().all(|&count| count > 2), "each kind of finding: {codes:?}");
 }
 
-/// What a backend would have that combines in another order, or puts a part elsewhere, is seen by many programs.
+/// Many programs see a backend that combines in another order, or that puts a part elsewhere.
 #[test]
 fn wrong_backends_are_found() {
     for twin in [Twin::Backwards, Twin::Misplaced] {

@@ -12,6 +12,7 @@
 //! | [`broadcast`](Communicator::broadcast) | the root's elements |
 //! | [`all_gather`](Communicator::all_gather) | all sources, along a new first axis of `r` |
 //! | [`all_to_all`](Communicator::all_to_all) | index `k` of each source |
+//! | [`all_to_all_counted`](Communicator::all_to_all_counted) | the rows that each source has for it |
 //! | [`send`](Communicator::send), [`receive`](Communicator::receive) | the source of one rank, for one other |
 //! | [`barrier`](Communicator::barrier) | none: the hosts wait for each other |
 //!
@@ -25,9 +26,10 @@
 //! # Blocking
 //!
 //! Ranks compare their calls before anything is enqueued: the operation, the combination, the type of
-//! the elements, their number, and the root. So **each call blocks the host until all ranks it needs
+//! the elements, their number, and the root; and the counts of rows, if the call takes such. So **each call blocks the host until all ranks it needs
 //! have made it**, up to the time limit of the [id](CommunicatorId::with_time_limit). No call waits
-//! for what is on a stream, unless the device runs operations when they are enqueued.
+//! for what is on a stream, unless the device runs operations when they are enqueued. [Unchecked
+//! communicators](Communicator::into_unchecked) compare nothing and do not block for that.
 //!
 //! # Errors
 //!
@@ -41,7 +43,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Disagree`](CollectiveError::Disagree) | operations, types, counts or roots differ |
+//! | [`Disagree`](CollectiveError::Disagree) | operations, types, counts or roots differ, or a rank is to get other rows than another sends |
 //! | [`Stuck`](CollectiveError::Stuck) | ranks wait for each other, as two that both send first |
 //! | [`Gone`](CollectiveError::Gone) | a rank dropped its communicator, or its thread panicked |
 //! | [`TimeLimit`](CollectiveError::TimeLimit) | a rank did not come in time |

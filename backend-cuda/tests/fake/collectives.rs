@@ -7,12 +7,11 @@ use devarray::{
     Array, Context, Error, MappedArray,
     collective::{CollectiveError, Combination},
 };
+use devarray_conformance::rank_programs::{Functions, RankProgram};
 use devarray_cuda::{
     CudaDevice,
     driver::{Fault, Function},
 };
-
-use devarray_conformance::rank_programs::{Functions, RankProgram};
 
 use super::{nccl, ranks_of, state::Fake};
 
@@ -35,6 +34,22 @@ fn exchanges_equal_the_cpu() {
         assert_eq!(by_library, apart && ranks > 1);
         fake.assert_proper();
         assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    }
+}
+
+/// Random programs of one to three ranks, `DEVARRAY_RANK_PROGRAMS` of them, half of them by NCCL.
+#[test]
+fn random_programs_have_the_bits_of_vectors() {
+    let count = std::env::var("DEVARRAY_RANK_PROGRAMS").map_or(100, |count| count.parse().unwrap());
+    for seed in 0..count {
+        let program = RankProgram::drawn(seed, 1 + usize::try_from(seed % 3).unwrap());
+        let fake = Fake::new();
+        let contexts = contexts(&fake, program.ranks(), seed % 2 == 0);
+        let outcome = program.check(&contexts, Functions::of_device(), || fake.install());
+        outcome.unwrap_or_else(|violation| panic!("{violation}"));
+        drop(contexts);
+        fake.assert_proper();
+        assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new(), "{program:?}");
     }
 }
 
@@ -170,18 +185,5 @@ fn without_a_library_devices_apart_cannot_join() {
     for told in ranks_of::on_each(&contexts, || fake.install(), |_, _| Ok(())) {
         let Err(Error::Library { library: "NCCL", reason, .. }) = &told else { panic!("{told:?}") };
         assert!(reason.contains("no library goes with it"), "{reason}");
-    }
-}
-
-/// Random programs of ranks on devices that reach each other, and on some that do not.
-#[test]
-fn programs_of_ranks_have_the_bits_of_vectors() {
-    for seed in 0..40 {
-        let program = RankProgram::drawn(seed, 1 + usize::try_from(seed % 3).unwrap());
-        let fake = Fake::new();
-        let contexts = contexts(&fake, program.ranks(), seed % 2 == 0);
-        program.check(&contexts, Functions::of_device(), || fake.install()).unwrap();
-        drop(contexts);
-        fake.assert_proper();
     }
 }

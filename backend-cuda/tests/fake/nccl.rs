@@ -39,8 +39,8 @@ struct Rank {
     rank: c_int,
     ranks: c_int,
     device: usize,
-    /// Whether all ranks have joined; some may have left since.
-    complete: bool,
+    /// Whether all ranks have joined. It stays so when others leave.
+    joined: bool,
     /// The group that waits for other ranks.
     waiting: Option<Group>,
     aborted: bool,
@@ -113,12 +113,11 @@ unsafe extern "C" fn init(
             return INVALID_USAGE;
         }
         let handle = state.create("communicator");
-        let of = Rank { id: id.0, rank, ranks, device, complete: false, waiting: None, aborted: false };
+        let of = Rank { id: id.0, rank, ranks, device, joined: false, waiting: None, aborted: false };
         state.nccl.comms.insert(handle, of);
-        let joined = || state.nccl.comms.values().filter(|of| of.id == id.0);
-        if joined().count() == usize::try_from(ranks).unwrap() {
-            let all = state.nccl.comms.values_mut().filter(|of| of.id == id.0);
-            all.for_each(|of| of.complete = true);
+        let all = || state.nccl.comms.values().filter(|of| of.id == id.0);
+        if all().count() == usize::try_from(ranks).unwrap() {
+            state.nccl.comms.values_mut().filter(|of| of.id == id.0).for_each(|of| of.joined = true);
         }
         // SAFETY: likewise.
         unsafe { to.write(ptr::with_exposed_provenance_mut(handle)) };
@@ -126,10 +125,11 @@ unsafe extern "C" fn init(
     })
 }
 
-/// The ranks of a communicator that have not left, with their handles; none before all have joined.
+/// The handles of the ranks of a communicator that have not left; none before all have joined.
 fn ranks_of(state: &State, handle: usize) -> Option<BTreeMap<c_int, usize>> {
-    let Rank { id, complete: true, .. } = *state.nccl.comms.get(&handle)? else { return None };
-    Some(state.nccl.comms.iter().filter(|(_, of)| of.id == id).map(|(&at, of)| (of.rank, at)).collect())
+    let own = state.nccl.comms.get(&handle).filter(|own| own.joined)?;
+    let all = state.nccl.comms.iter().filter(|(_, of)| of.id == own.id);
+    Some(all.map(|(&at, of)| (of.rank, at)).collect())
 }
 
 /// Moves what a rank of a group sends to one that waits for it; both are done when nothing of theirs is left.
@@ -181,12 +181,11 @@ unsafe extern "C" fn async_error(comm: Comm, status: *mut c_int) -> i32 {
     thread::sleep(Duration::from_micros(20));
     Fake::installed().state(|state| {
         let handle = comm.addr();
-        let all_joined = ranks_of(state, handle).is_some();
         let Some(of) = state.nccl.comms.get(&handle) else {
             state.misuse.push("a communicator that has ended".to_owned());
             return INVALID_ARGUMENT;
         };
-        let goes_on = !all_joined || of.waiting.is_some();
+        let goes_on = !of.joined || of.waiting.is_some();
         // SAFETY: the backend passes one variable of its own.
         unsafe { status.write(if goes_on { IN_PROGRESS } else { 0 }) };
         0

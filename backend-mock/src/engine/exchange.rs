@@ -88,7 +88,7 @@ impl Part {
         bytes
     }
 
-    /// Writes bytes behind so many of where the parts begin.
+    /// Writes bytes at a distance from where the parts begin.
     fn write(&self, memory: &mut Memory, before: usize, bytes: &[u8]) {
         let mut written = memory.take(self.0.buffer);
         let at = self.start() + before;

@@ -280,3 +280,36 @@ fn a_wrong_program_fails_like_a_test() {
         drop(ranks.all_reduce(&stream, Combination::Sum, &x).unwrap());
     });
 }
+
+/// Calls of an unchecked communicator that differ are found all the same, with the calls of both ranks.
+#[test]
+fn unchecked_calls_that_differ_are_found() {
+    let run = |len: usize, combination: Combination, is_skipped: bool| {
+        Explore::new().schedules(3).run(|device| {
+            device.cluster(2, |rank| -> Result<()> {
+                let context = Context::new(rank.device())?;
+                let stream = context.stream()?;
+                let ranks = Communicator::join(&context, &rank.id(0), rank.number(), 2)?;
+                // SAFETY: the simulator compares the calls.
+                let mut ranks = unsafe { ranks.into_unchecked() };
+                let is_last = rank.number() == 1;
+                let own = Array::full(&stream, &[if is_last { len } else { 4 }], 1.0_f32)?;
+                let combination = if is_last { combination } else { Combination::Sum };
+                if !(is_last && is_skipped) {
+                    drop(ranks.all_reduce(&stream, combination, &own)?);
+                }
+                let all = ranks.all_gather(&stream, &own)?;
+                all.to_vec(&stream).map(drop)
+            });
+        })
+    };
+    run(4, Combination::Sum, false).unwrap_or_else(|failure| panic!("{failure}"));
+    for (len, combination, is_skipped) in
+        [(5, Combination::Sum, false), (4, Combination::Minimum, false), (4, Combination::Sum, true)]
+    {
+        let failure = run(len, combination, is_skipped).expect_err("a mistake");
+        let Wrong::Found(finding) = &failure.wrong else { panic!("{failure}") };
+        assert_eq!(finding.code, Code::RanksDisagree, "{failure}");
+        assert!(finding.notes.join("\n").contains("rank 0 calls all_reduce(sum) of 4 f32"), "{failure}");
+    }
+}

@@ -59,3 +59,23 @@ impl Backend {
         Ok(device)
     }
 }
+
+/// Fewer devices than ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{ranks} ranks need as many CUDA devices, and there are {devices}")]
+#[non_exhaustive]
+pub struct TooFewDevices {
+    /// The ranks asked for.
+    pub ranks: usize,
+    /// The devices that there are.
+    pub devices: usize,
+}
+
+/// Refuses more ranks than there are devices.
+///
+/// # Errors
+///
+/// There are fewer.
+pub fn enough_devices(ranks: usize, devices: usize) -> Result<(), TooFewDevices> {
+    if devices < ranks { Err(TooFewDevices { ranks, devices }) } else { Ok(()) }
+}

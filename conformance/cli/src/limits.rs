@@ -31,6 +31,9 @@ pub const PROGRAM_HOST_BYTES: usize = 64 << 20;
 /// Most random schedules of a program, and generated cases of a law.
 pub const TRIES: u64 = 1_000_000;
 
+/// Most ranks of a measurement or a check.
+pub const RANKS: usize = 64;
+
 /// Refuses more axes than arrays may have.
 ///
 /// # Errors

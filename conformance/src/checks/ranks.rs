@@ -22,8 +22,6 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The numbers of ranks that each law is tried with.
-const COUNTS: [usize; 2] = [2, 3];
 /// The time that a call may take if a rank does not come: a law is broken then.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
@@ -125,7 +123,7 @@ pub fn reduced<D: Collects>(harness: &Harness<D>) -> Outcome {
         Combination::Maximum,
         Combination::Mean,
     ];
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for (case, len) in [0, 1, 2, 7, 255, 5000].into_iter().enumerate() {
                 let combination = COMBINATIONS[case % COMBINATIONS.len()];
@@ -164,7 +162,7 @@ pub fn reduced<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// Elements that are only moved come to the right place of the right rank, in any number.
 pub fn moved<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for len in [0, 1, 3, 64, 4097] {
                 let of = |rank: usize| elements::<u16>(rank as u64 + 1, count * len);
@@ -201,7 +199,7 @@ pub fn moved<D: Collects>(harness: &Harness<D>) -> Outcome {
 pub fn strided<D: Collects>(harness: &Harness<D>) -> Outcome {
     let cases: Vec<u64> = (0..harness.cases() as u64).collect();
     let seed = harness.seed();
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for &case in &cases {
                 let shape = SHAPES[usize::try_from(case).unwrap_or(0) % SHAPES.len()];
@@ -261,7 +259,7 @@ pub fn strided<D: Collects>(harness: &Harness<D>) -> Outcome {
 /// instead, on the rank that forgot the order.
 pub fn ordered<D: Collects>(harness: &Harness<D>) -> Outcome {
     const LEN: usize = 3000;
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, mut ranks, stream, other }| {
             let of = |rank: usize, round: u64| elements::<u32>(round * 10 + rank as u64, LEN);
             for round in 0..6 {
@@ -304,7 +302,8 @@ pub fn ordered<D: Collects>(harness: &Harness<D>) -> Outcome {
 /// succeeds later.
 pub fn refused<D: Collects>(harness: &Harness<D>) -> Outcome {
     const SUM: Combination = Combination::Sum;
-    for (count, case) in COUNTS.into_iter().flat_map(|count| (0..6).map(move |case| (count, case))) {
+    for (count, case) in harness.rank_counts().iter().flat_map(|&count| (0..6).map(move |case| (count, case)))
+    {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             let last = number + 1 == count;
             let before = elements::<f32>(number as u64, 4);
@@ -333,7 +332,7 @@ pub fn refused<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// A rank that drops its communicator is told of, and so is one that aborts it; nobody waits for it.
 pub fn gone<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         for aborts in [false, true] {
             on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
                 let before = elements::<f32>(number as u64, 4);
@@ -360,7 +359,7 @@ pub fn gone<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// Groups of a split exchange among themselves, numbered in the order of ranks.
 pub fn groups<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             let color = |rank: usize| if count == 2 { 5 } else { rank % 2 };
             let members: Vec<u64> =

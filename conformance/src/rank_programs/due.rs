@@ -1,15 +1,15 @@
-//! What ranks have in the end, by vectors.
+//! The elements that are due, by vectors.
 
 use devarray::collective::Combination;
 
 use super::{
-    RankProgram, SLOTS, Seen,
-    step::{Call, Form, Parts, Step, View},
+    RankProgram, Seen,
+    step::{Call, Form, Parts, SLOTS, Step, View},
     value::{Kind, Value},
 };
 use crate::Rng;
 
-/// What a backend might do instead.
+/// A mistake that a backend might make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Twin {

@@ -11,8 +11,8 @@ use devarray::{
 };
 
 use super::{
-    RankProgram, SLOTS, Seen,
-    step::{Call, Form, Mistake, Parts, Step, View},
+    RankProgram, Seen,
+    step::{Call, Form, Mistake, Parts, SLOTS, Step, View},
     value::{Kind, Value},
 };
 use crate::violation::Violation;
@@ -55,7 +55,7 @@ struct Player<'p, T: Value, D: Collects> {
     rank: usize,
     streams: [StreamHandle<D>; 2],
     arrays: Vec<Array<T, D>>,
-    /// Of all ranks, and of a group. None while it is in use.
+    /// The communicators of all ranks and of a group; none while it is in use.
     ranks: [Option<Communicator<D>>; 2],
     functions: Functions<D>,
     seen: Seen,

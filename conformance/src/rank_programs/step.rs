@@ -2,11 +2,14 @@
 
 use devarray::collective::Combination;
 
-use super::{SLOTS, value::Kind};
+use super::value::Kind;
 use crate::Rng;
 
 const COMBINATIONS: [Combination; 5] =
     [Combination::Sum, Combination::Product, Combination::Minimum, Combination::Maximum, Combination::Mean];
+
+/// Arrays of a rank.
+pub(super) const SLOTS: usize = 3;
 
 /// A step of all ranks.
 #[derive(Debug, Clone)]
@@ -14,7 +17,7 @@ pub(super) struct Step {
     /// Whether it is one of the groups of the last split, each among themselves.
     pub(super) group: bool,
     pub(super) call: Call,
-    /// What each rank gives and gets: of each rank, in their order.
+    /// The elements that each rank gives and gets, in the order of ranks.
     pub(super) parts: Vec<Parts>,
 }
 
@@ -23,7 +26,7 @@ pub(super) struct Step {
 pub(super) struct Parts {
     pub(super) stream: usize,
     pub(super) from: View,
-    /// Of another array.
+    /// In another array.
     pub(super) to: View,
 }
 
@@ -160,7 +163,7 @@ fn counts(rng: &mut Rng, ranks: usize, members: usize) -> Vec<Vec<usize>> {
     counts
 }
 
-/// A call of one rank that does not fit those of the others.
+/// A call of one rank that does not fit calls of the others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wrong {
     pub(super) rank: usize,

@@ -228,7 +228,7 @@ macro_rules! __for_each_law_of {
                 V07 groups "groups of a split exchange among themselves";
                 V08 in_place "a part of the result may be given where it lies, and one of the sources replaced";
                 V09 counted "as many rows as each rank likes come to the right place, and counts that differ are told";
-                V10 not_compared "exchanges that are not compared have the values of those that are";
+                V10 not_compared "exchanges that are not compared have the same values as others";
                 V11 broken_off "an unchecked communicator that one rank breaks off ends for all";
                 V12 programs "random programs of ranks have the bits of vectors";
             }

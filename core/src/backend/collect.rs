@@ -23,7 +23,8 @@ use crate::{
 ///
 /// # For backend authors
 ///
-/// Core has compared the calls of all ranks before it hands one over: each participant of an operation
+/// Core has compared the calls of all ranks before it hands one over, or the program has vouched for them
+/// ([`into_unchecked`](crate::collective::Communicator::into_unchecked)): each participant of an operation
 /// is given it with the same [number](CollectOp::number), exchange, type and count, unless that rank
 /// fails before. Core holds no lock meanwhile. [`collect`](Self::collect) may block until the other
 /// participants make the call, but no longer than [the limit](Joining::time_limit); ranks that are
@@ -208,7 +209,7 @@ impl<'a, B> CollectOp<'a, B> {
     }
 
     /// The number of the exchange in its communicator: the same for all participants, and no other
-    /// exchange has it.
+    /// exchange under way has it.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -246,7 +247,7 @@ impl<'a, B> CollectOp<'a, B> {
     }
 
     /// The rows of the parts for each rank and from each, for [`Exchange::AllToAllCounted`] alone. Both are
-    /// known, and fit those of the other ranks.
+    /// known, and fit the counts of the other ranks.
     #[must_use]
     pub fn counts(&self) -> Option<&'a RowCounts> {
         self.counts

@@ -42,7 +42,7 @@ impl<D: Collects> Communicator<D> {
         (call.element_type, call.count) = (what.element_type, what.count);
         call.counts = what.counts.cloned();
         match self.enqueue(on, what, &call) {
-            // Nobody compares its next call with those of the others, which may be ahead.
+            // Nobody compares its next call with calls of the others, which may be ahead.
             Err(error) if self.is_unchecked() => Err(self.give_up(&call, error)),
             outcome => outcome,
         }
@@ -101,7 +101,7 @@ impl<D: Collects> Communicator<D> {
         };
         let place = |of: &Elements<'_, D>, part: usize| (of.layout.offset() + part) * of.item_bytes;
         let item_bytes = source.iter().chain(&result).map(|of| of.item_bytes).next().unwrap_or(1);
-        // Who sends or gets no rows has no elements, and maybe no memory.
+        // A rank that sends or gets no rows has no elements there, and maybe no memory.
         let has = |counts: Option<&[usize]>| counts.is_none_or(|of| of.iter().any(|&count| count > 0));
         let source = source.filter(|_| has(what.counts.map(RowCounts::sent)));
         let result = result.filter(|_| has(what.counts.and_then(RowCounts::received)));

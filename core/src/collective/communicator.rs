@@ -230,7 +230,7 @@ impl<D: Collects> Communicator<D> {
     /// The number of an exchange: of a checked communicator, when the other ranks make calls that fit.
     #[track_caller]
     pub(super) fn number_of(&mut self, call: &RankCall, exchange: Exchange) -> Result<u64> {
-        // Who decides which rank runs judges them, too.
+        // The simulator's cluster judges them.
         match &mut self.own_numbers {
             Some(numbers) if self.turns.is_none() => Ok(numbers.next(exchange)),
             _ => Ok(self.agree(call, None)?.number),

@@ -126,7 +126,7 @@ pub enum Exchange {
     ReduceScatter,
     /// Each rank's part for another, to that other, in the order of ranks.
     AllToAll,
-    /// The same, where each part has [as many rows](crate::backend::CollectOp::counts) as its rank likes.
+    /// Likewise, where each part has [as many rows](crate::backend::CollectOp::counts) as its rank likes.
     AllToAllCounted,
     /// One rank's part, to one other.
     Transfer {

@@ -8,7 +8,7 @@ use super::Exchange;
 const OWN: u64 = 1 << 63;
 /// Set in the numbers of exchanges between two ranks.
 const OF_TWO: u64 = 1 << 62;
-/// Bits of a rank, of which there are 65,536 at most.
+/// Bits of a rank. There are 65,536 at most.
 const RANK_BITS: u32 = 16;
 /// Bits of what counts the exchanges from one rank to one other. They may begin again: all but the last
 /// ones are over by then.

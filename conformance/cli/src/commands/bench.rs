@@ -1,6 +1,7 @@
 //! `devarray bench`: how fast a backend is.
 
 pub mod call;
+pub mod collective;
 pub mod compute;
 pub mod copy;
 pub mod joins;
@@ -22,6 +23,7 @@ use crate::{Status, bench::Target, output::Output};
 Examples:
   devarray bench copy --backend cuda
   devarray bench call --backend cuda
+  devarray bench collective --backend cuda --ranks 4
   devarray bench compute --backend cuda --json
   devarray bench joins --backend cuda
   devarray bench transfer --backend cuda --json
@@ -42,6 +44,10 @@ pub enum Subject {
     ///
     /// Each result is compared with the CPU's before it is timed.
     Call(call::Arguments),
+    /// Exchanges between ranks, by the slowest of them
+    ///
+    /// Each result is checked before it is timed.
+    Collective(collective::Arguments),
     /// Functions, reductions and scans beside a contiguous copy of as many bytes
     ///
     /// Each result is compared with the simulator's before it is timed.
@@ -105,6 +111,7 @@ fn heading(device: &impl Device) -> String {
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     match &arguments.subject {
         Subject::Call(arguments) => call::run(arguments, output),
+        Subject::Collective(arguments) => collective::run(arguments, output),
         Subject::Compute(arguments) => compute::run(arguments, output),
         Subject::Copy(arguments) => copy::run(arguments, output),
         Subject::Joins(arguments) => joins::run(arguments, output),

@@ -127,3 +127,43 @@ fn overhead_names_every_call() {
     }
     assert!(found.iter().all(|line| line["ns"].as_f64().unwrap() > 0.0), "{text}");
 }
+
+#[test]
+fn exchanges_are_checked_and_timed() {
+    let cases = ["all_reduce;f32@100", "all_gather;u8@7", "reduce_scatter;f64@9", "broadcast;i32@5"];
+    let cases = cases.into_iter().chain(["all_to_all;f32@8", "send;f32@3"]);
+    let arguments = ["collective", "--backend", "mock", "--ranks", "3", "--json"];
+    let arguments: Vec<_> = arguments.into_iter().chain(cases.clone()).collect();
+    let found = lines(&bench(&arguments).succeeded().stdout);
+    let bytes = [400, 9, 72, 20, 36, 12];
+    let factors = [4.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 1.0, 2.0 / 3.0, 1.0];
+    assert_eq!(found.len(), bytes.len());
+    for (((line, case), bytes), factor) in found.iter().zip(cases).zip(bytes).zip(factors) {
+        let due = ["bus_gbps", "bytes", "case", "median_s", "ranks", "unchecked_bus_gbps", "unchecked_s"];
+        assert_eq!(fields(line), due);
+        assert_eq!((line["case"].as_str(), line["ranks"].as_u64()), (Some(case), Some(3)));
+        assert_eq!(line["bytes"], bytes, "{case}");
+        let number = |field: &str| line[field].as_f64().unwrap();
+        for (rate, seconds) in [("bus_gbps", "median_s"), ("unchecked_bus_gbps", "unchecked_s")] {
+            let gbps = f64::from(bytes) * factor / number(seconds) / 1e9;
+            assert!((number(rate) / gbps - 1.0).abs() < 1e-6, "{line}");
+        }
+    }
+    let table = bench(&["collective", "--backend", "host", "send;u8@5"]).succeeded().stdout;
+    assert!(
+        table.starts_with("host: ") && table.contains("2 ranks\n") && table.contains("\nsend;u8@5 "),
+        "{table}"
+    );
+}
+
+#[test]
+fn bad_exchanges_are_one_line_and_status_2() {
+    for (arguments, part) in [
+        (["--ranks", "2", "gather;f32@8"], "no exchange is called"),
+        (["--ranks", "1", "send;f32@8"], "two ranks or more"),
+        (["--ranks", "2", "send;f32"], "NAME;DTYPE@COUNT"),
+    ] {
+        let arguments: Vec<_> = ["collective", "--backend", "mock"].into_iter().chain(arguments).collect();
+        bench(&arguments).refused(&[part]);
+    }
+}

@@ -5,7 +5,9 @@ use std::fs;
 use clap::Parser as _;
 use devarray::{Device as _, Error, backend::Capabilities};
 use devarray_any::AnyDevice;
-use devarray_cli::{Cli, Command, Status, check::Candidate, commands::check, output::Output};
+use devarray_cli::{
+    Cli, Command, Status, backend::enough_devices, check::Candidate, commands::check, output::Output,
+};
 use devarray_conformance::{Harness, timing};
 use devarray_mock::{MockDevice, Site};
 use devarray_suites::laws;
@@ -143,4 +145,25 @@ fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
     let markdown = fs::read_to_string(path("r.md")).unwrap();
     assert_eq!(markdown.matches("| not applicable: refused by name |").count(), declined);
     assert_eq!(fs::read_to_string(path("r.xml")).unwrap().matches("<skipped").count(), declined);
+}
+
+/// The laws of ranks alone, with another number of ranks.
+#[test]
+fn ranks_are_checked_with_as_many_as_told() {
+    for backend in ["mock", "host"] {
+        let run = devarray(["check", "--backend", backend, "--ranks", "4", "--cases", "2"]).succeeded();
+        assert!(run.stdout.contains("with 4 ranks"), "{}", run.stdout);
+        assert!(run.stdout.ends_with("12 passed, 0 failed\n"), "{}", run.stdout);
+    }
+    let one = devarray(["check", "--ranks", "4", "--filter", "ranks::counted"]).succeeded();
+    assert!(one.stdout.ends_with("1 passed, 0 failed\n"), "{}", one.stdout);
+    devarray(["check", "--ranks", "2", "--filter", "copies::"]).refused(&["no law of ranks is called"]);
+}
+
+#[test]
+fn fewer_devices_than_ranks_are_refused_by_type() {
+    let error = enough_devices(3, 2).unwrap_err();
+    assert_eq!((error.ranks, error.devices), (3, 2));
+    assert_eq!(error.to_string(), "3 ranks need as many CUDA devices, and there are 2");
+    assert_eq!(enough_devices(2, 2), Ok(()));
 }

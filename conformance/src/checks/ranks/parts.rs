@@ -7,7 +7,7 @@ use devarray::{
     ix,
 };
 
-use super::{COUNTS, Rank, bits, combined, numbers, on_each, told};
+use super::{Rank, bits, combined, numbers, on_each, told};
 use crate::{
     Harness, Outcome,
     patterns::elements,
@@ -17,7 +17,7 @@ use crate::{
 /// A rank's part of a gathered array is given where it lies, and its part of a combined one replaces what it gave;
 /// so in views, too.
 pub fn in_place<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for len in [0, 1, 3, 700] {
                 let what = |call: &str| format!("{call} in place, of {len} elements a part, {count} ranks");
@@ -60,10 +60,10 @@ fn rows(from: usize, to: usize, round: usize) -> usize {
     if from > to + 1 { 0 } else { (from * 2 + to + round) * round % 5 }
 }
 
-/// As many rows as each rank likes come to the right place, none included; counts that differ are told to all
+/// Parts have as many rows as their ranks like, or none, and come to the right place; counts that differ are told to all
 /// ranks, with the counts.
 pub fn counted<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for (round, width) in [(0, 3), (1, 1), (2, 0), (3, 40), (4, 2)] {
                 let what = |call: &str| format!("{call} of rows of {width}, {count} ranks, round {round}");
@@ -88,7 +88,7 @@ pub fn counted<D: Collects>(harness: &Harness<D>) -> Outcome {
                 same(&counts, &received, &what("the counts of all_to_all_counted"))?;
                 same(found.shape(), &[total, width], &what("the shape of all_to_all_counted"))?;
                 same(&found.to_vec(&stream)?, &due, &what("all_to_all_counted"))?;
-                // Of columns, into columns.
+                // Columns, into columns.
                 let mut turned = Array::full(&stream, &[width, total], 9_u32)?;
                 let view = source.view().transpose().to_contiguous(&stream, devarray::Order::C)?;
                 let mut columns = turned.view_mut().transpose();

@@ -9,7 +9,7 @@ use devarray::{
     collective::{Combination, Communicator},
 };
 
-use super::{COUNTS, Rank, bits, combined, numbers, on_each, told};
+use super::{Rank, bits, combined, numbers, on_each, told};
 use crate::{
     Harness, Outcome, Violation,
     patterns::elements,
@@ -17,17 +17,17 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The same calls on all ranks.
+/// The communicator, for checks that make equal calls on all ranks.
 fn unchecked<D: Collects>(ranks: Communicator<D>) -> Communicator<D> {
     // SAFETY: the checks below make the same exchanges on all ranks.
     unsafe { ranks.into_unchecked() }
 }
 
-/// Exchanges that are not compared have the values of those that are, in the order of streams, and so have those
-/// between two ranks that others take no part in.
+/// Exchanges that are not compared have the same values as others, in the order of streams; also those between
+/// two ranks that others take no part in.
 pub fn not_compared<D: Collects>(harness: &Harness<D>) -> Outcome {
     const LEN: usize = 900;
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         on_each(harness, count, |Rank { number, ranks, stream, other }| {
             let mut ranks = unchecked(ranks);
             let due = combined(Combination::Sum, count, LEN);
@@ -98,7 +98,7 @@ pub fn broken_off<D: Collects>(harness: &Harness<D>) -> Outcome {
                 }
                 return Ok(());
             }
-            // What is on a stream when a communicator ends is cut off. The next call fails.
+            // The end of a communicator cuts off exchanges that are on a stream. The next call fails.
             for _ in 0..3 {
                 let failed = ranks.all_reduce_in_place(&stream, Combination::Sum, &mut x);
                 if failed.is_err() {
@@ -114,7 +114,7 @@ pub fn broken_off<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// Random programs of ranks have the bits of vectors.
 pub fn programs<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for count in COUNTS {
+    for &count in harness.rank_counts() {
         let first = harness.seed().wrapping_mul(0x1_0000).wrapping_add(count as u64);
         let programs: Vec<RankProgram> = (0..harness.cases().div_ceil(4) as u64)
             .map(|case| RankProgram::drawn(first.wrapping_add(case), count))

@@ -1,11 +1,11 @@
 //! A broken device exchanges in another order, in part, or at another time.
 #![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
 
-use std::sync::Arc;
+use std::{ptr, sync::Arc};
 
 use devarray::{
     Result,
-    backend::{Capability, CollectOp, Collects, Joining, RankTurns},
+    backend::{Capability, CollectOp, Collects, Exchange, Joining, RankTurns},
 };
 
 use super::{Broken, BrokenStream, Bug, Placed};
@@ -26,12 +26,21 @@ unsafe impl<D: Collects> Collects for Broken<D> {
         communicator: &D::Communicator,
         op: &CollectOp<'_, Placed<D::Buffer>>,
     ) -> Result<()> {
-        if self.bug == Bug::ExchangesDoNothing {
+        let loses = self.bug == Bug::ExchangesLoseCountedRows && op.counts().is_some();
+        if loses || self.bug == Bug::ExchangesDoNothing {
             return Ok(());
         }
         let from = |at: usize| if self.bug == Bug::ExchangesIgnoreOffsets { 0 } else { at };
         let source = op.source().map(|(buffer, at)| (&buffer.inner, from(at)));
-        let result = op.result().map(|(buffer, at)| (&buffer.inner, at));
+        let whole = op
+            .source()
+            .filter(|_| self.bug == Bug::ExchangesMisplaceTheOwn && op.exchange() == Exchange::ReduceScatter);
+        // In place, the part of the rank is put where the parts begin.
+        let to = |buffer: *const _, at| match whole {
+            Some((source, first)) if ptr::eq(buffer, source) => first,
+            _ => at,
+        };
+        let result = op.result().map(|(buffer, at)| (&buffer.inner, to(buffer, at)));
         // SAFETY: the same operation, or one that touches no more of the same buffers.
         let inner = unsafe { op.on_unchecked(source, result) };
         let (count, mut backwards) = (op.count(), op.participants().to_vec());

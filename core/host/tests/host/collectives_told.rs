@@ -1,4 +1,5 @@
 //! Ranks as threads: mistakes and ranks that are gone are told to all, and none waits for ever.
+#![allow(unsafe_code)] // makes a communicator unchecked
 
 use std::{
     mem,
@@ -243,4 +244,67 @@ fn mistakes_that_a_rank_finds_alone_are_its_own() {
         ));
         ranks.barrier().unwrap();
     });
+}
+
+/// Counts of rows that differ name all counts; a rank that gives up is told of.
+#[test]
+fn counts_of_rows_that_differ_are_told_to_all_ranks() {
+    let told = on_each(3, |Rank { number, stream, mut ranks }| {
+        let rows = Array::full(&stream, &[3, 2], 1_u8).unwrap();
+        let received = if number == 2 { [1, 2, 1] } else { [1, 1, 1] };
+        let mut result = Array::full(&stream, &[received.iter().sum::<usize>(), 2], 7_u8).unwrap();
+        let told = ranks.all_to_all_counted_into(&stream, &rows, &[1, 1, 1], &mut result, &received);
+        assert!(result.to_vec(&stream).unwrap().iter().all(|&x| x == 7));
+        mistake(told)
+    });
+    assert!(told.iter().all(|error| *error == told[0]), "{told:?}");
+    let text = told[0].to_string();
+    for part in ["rows of 2 u8, [1, 1, 1] sent, [1, 1, 1] received", "[1, 2, 1] received (call 1, at "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let told = on_each(2, |Rank { number, stream, mut ranks }| {
+        let rows = Array::full(&stream, &[2], 1_u8).unwrap();
+        (number == 0).then(|| mistake(ranks.all_to_all_counted(&stream, &rows, &[0, 2])))
+    });
+    assert!(matches!(told[0], Some(CollectiveError::Gone { rank: 1, .. })), "{told:?}");
+}
+
+/// One rank alone sends to itself, in any form.
+#[test]
+fn one_rank_has_its_own_rows() {
+    on_each(1, |Rank { stream, mut ranks, .. }| {
+        let rows = Array::from_slice(&stream, &[2, 2], &[1_i64, 2, 3, 4]).unwrap();
+        let (found, counts) = ranks.all_to_all_counted(&stream, &rows, &[2]).unwrap();
+        assert_eq!((found.to_vec(&stream).unwrap(), counts), (vec![1, 2, 3, 4], vec![2]));
+        let none = Array::<i64, _>::zeros(&stream, &[0, 2]).unwrap();
+        let (found, counts) = ranks.all_to_all_counted(&stream, &none, &[0]).unwrap();
+        assert_eq!((found.shape(), counts), (&[0, 2][..], vec![0]));
+        let mut own = Array::from_slice(&stream, &[1, 2], &[5_i64, 6]).unwrap();
+        ranks.all_gather_in_place(&stream, &mut own).unwrap();
+        ranks.reduce_scatter_in_place(&stream, Combination::Sum, &mut own).unwrap();
+        assert_eq!(own.to_vec(&stream).unwrap(), [5, 6]);
+    });
+}
+
+/// A rank of an unchecked communicator that panics ends it for the others.
+#[test]
+fn a_panic_ends_an_unchecked_communicator() {
+    for _ in 0..50 {
+        let told = on_each(2, |Rank { number, stream, ranks }| {
+            // SAFETY: both ranks make the same calls until one panics.
+            let mut ranks = unsafe { ranks.into_unchecked() };
+            let own = Array::full(&stream, &[3], 1.0_f32).unwrap();
+            drop(ranks.all_reduce(&stream, Combination::Sum, &own).unwrap());
+            if number == 0 {
+                let panics = move || {
+                    let _ranks = ranks;
+                    resume_unwind(Box::new("on purpose"));
+                };
+                assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+                return None;
+            }
+            Some(mistake(ranks.all_reduce(&stream, Combination::Sum, &own)))
+        });
+        assert_eq!(told, [None, Some(CollectiveError::Aborted)]);
+    }
 }

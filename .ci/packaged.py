@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Checks each package as it would be published: from the files of its own archive, and those of the packages it needs.
+
+Expects archives in `target/package`, as `cargo publish --workspace --dry-run --no-verify` leaves them. All are unpacked into one
+workspace, so that what they have in common is compiled once. Nothing is linked: the tests do that.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from template import TARGET, unpacked
+
+
+def names():
+    """The packages of the workspace that are published."""
+    told = subprocess.run(["cargo", "metadata", "--format-version=1", "--no-deps"], capture_output=True, text=True, check=True)
+    return [package["name"] for package in json.loads(told.stdout)["packages"] if package["publish"] != []]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = Path(scratch)
+        folders = {name: unpacked(name, scratch).name for name in names()}
+        members = ", ".join(f'"{folder}"' for folder in folders.values())
+        patches = "".join(f'{name} = {{ path = "{folder}" }}\n' for name, folder in folders.items())
+        text = f'[workspace]\nresolver = "3"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}'
+        (scratch / "Cargo.toml").write_text(text)
+        env = {**os.environ, "CARGO_TARGET_DIR": str(TARGET / "packaged")}
+        # Each alone: together, one could lean on features that another asks for.
+        check = ["cargo", "check", "--quiet", "--package"]
+        broken = [name for name in folders if subprocess.run([*check, name], cwd=scratch, env=env, check=False).returncode]
+    print(f"packaged: {len(folders)} packages, {f'broken: {broken}' if broken else 'each compiles from its archive'}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,6 +4,8 @@
 
 #[path = "debug/computing.rs"]
 mod computing;
+#[path = "debug/counted.rs"]
+mod counted;
 #[path = "debug/shown.rs"]
 mod shown;
 
@@ -102,10 +104,10 @@ fn handles_say_their_number_and_device() -> Result<()> {
 }
 
 fn collectives(shown: &mut Shown) -> Result<()> {
-    let (context, _stream) = open()?;
+    let (context, stream) = open()?;
     let id = CommunicatorId::new();
     shown.add("CommunicatorId", &id);
-    let mut ranks = Communicator::join(&context, &id, 0, 1)?;
+    let ranks = Communicator::join(&context, &id, 0, 1)?;
     assert_eq!(format!("{ranks:?}"), "Communicator(rank 0 of 1 on mock:0, 1 calls)");
     shown.add("Communicator", &ranks);
     shown.add("Aborter", &ranks.aborter());
@@ -131,7 +133,7 @@ fn collectives(shown: &mut Shown) -> Result<()> {
     shown.add("Combination", &Combination::Mean);
     shown.add("Exchange", &Exchange::Transfer { from: 0, to: 1 });
     shown.add("Piece", &Exchange::AllGather.pieces(0, 2).next().expect("a part"));
-    ranks.barrier()
+    counted::counted(shown, &stream, ranks)
 }
 
 #[test]

@@ -227,7 +227,6 @@ impl<T: Value, D: Collects> Player<'_, T, D> {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "a table of calls")]
     fn exchange(&mut self, step: &Step, ranks: &mut Communicator<D>) -> Result<()> {
         let (n, at, len) = (ranks.ranks(), ranks.rank(), self.program.len);
         let parts = step.parts[self.rank];

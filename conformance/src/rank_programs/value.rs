@@ -78,15 +78,15 @@ macro_rules! floats {
 macro_rules! integers {
     ($($type:ident)*) => { $(
         impl Value for $type {
-            #[expect(clippy::cast_possible_truncation, clippy::allow_attributes, reason = "any bits are a number")]
-            #[allow(clippy::cast_possible_wrap, reason = "likewise, of some of the types")]
             fn drawn(rng: &mut Rng) -> Self {
-                (rng.bits() >> 7) as $type
+                let bytes = rng.bits().to_le_bytes();
+                Self::from_le_bytes(std::array::from_fn(|at| bytes[at]))
             }
 
-            #[allow(clippy::cast_sign_loss, reason = "bits")]
             fn bits(self) -> u64 {
-                self as u64
+                let mut bytes = [0; 8];
+                bytes[..size_of::<Self>()].copy_from_slice(&self.to_le_bytes());
+                u64::from_le_bytes(bytes)
             }
 
             fn combined(self, other: Self, combination: Combination) -> Self {

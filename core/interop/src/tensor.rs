@@ -16,7 +16,7 @@ use memory::Memory;
 
 use crate::{DataType, Door, DoorElement, DoorError, Result, data_type::data_type_of};
 
-/// How the other side of a door waits for work here.
+/// The way in which the other side of a door waits for work here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Consumer {

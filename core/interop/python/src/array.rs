@@ -160,7 +160,7 @@ impl DeviceArray {
         Ok(Self::of(self.array.copied().map_err(to_py)?))
     }
 
-    /// The same memory, read-only through the returned array.
+    /// Returns this memory, read-only through the returned array.
     fn as_readonly(&self) -> Self {
         Self::of(self.array.read_only())
     }

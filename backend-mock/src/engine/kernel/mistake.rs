@@ -1,4 +1,4 @@
-//! What host functions do wrong.
+//! Mistakes of host functions.
 
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ use crate::{
     finding::{Access, Code, Finding, Memory, Operation},
 };
 
-/// One thing that a host function did wrong.
+/// One mistake of a host function.
 pub(in crate::engine) struct Mistake {
     code: Code,
     access: Access,
-    /// Which memory, and which bytes of it.
+    /// The memory, and the bytes in it.
     place: Option<(BufferId, Range<usize>)>,
     notes: Vec<String>,
 }
@@ -37,7 +37,7 @@ impl Mistake {
         (self.code == Code::UnusedInput, self.notes.into_iter().fold(finding, Finding::note))
     }
 
-    /// One about an argument, at offsets from its lowest element.
+    /// A mistake in an argument, at offsets from its lowest element.
     fn at(kernel: &LaunchedKernel, at: usize, code: Code, access: Access, bytes: Range<isize>) -> Self {
         let Argument::Elements { elements, .. } = &kernel.arguments[at] else {
             return Self { code, access, place: None, notes: vec![kernel.named(at)] };
@@ -54,7 +54,7 @@ impl Mistake {
     }
 }
 
-/// Writes outside the elements that may be written.
+/// Mistakes for writes outside the elements that may be written.
 fn outside<'k>(
     kernel: &'k LaunchedKernel,
     run: &'k Attempt<'_>,
@@ -73,7 +73,7 @@ fn outside<'k>(
     })
 }
 
-/// What one run shows: a panic, and writes outside the elements that may be written.
+/// The mistakes that one run shows: a panic, and writes outside the elements that may be written.
 pub(super) fn of_one(kernel: &LaunchedKernel, run: &Attempt<'_>) -> Vec<Mistake> {
     let outside = outside(kernel, run).map(|(_, mistake)| mistake);
     let panicked = run.panic.as_ref().map(|message| Mistake {

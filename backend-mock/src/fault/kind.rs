@@ -75,7 +75,7 @@ impl FaultKind {
     }
 }
 
-/// What CUDA calls an unknown error.
+/// CUDA's code for an unknown error.
 const REFUSED_CODE: i32 = 999;
-/// What CUDA calls a failed launch, which loses the context.
+/// CUDA's code for a failed launch, which loses the context.
 const LOST_CODE: i32 = 719;

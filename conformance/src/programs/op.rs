@@ -248,9 +248,9 @@ pub enum Op {
     MatmulMap { stream: usize, first: Part, second: Part, formula: Formula, value: usize },
     /// Multiplies a matrix with its transpose into a part of another array. On devices that multiply.
     Square { stream: usize, to: Part, from: Part },
-    /// Records the calls behind it, up to 5 and as long as they can be recorded, with three arguments; `from`
-    /// is only read. Launches them one to three times, on one stream after another, with the recorded
-    /// arrays and with others that lie alike.
+    /// Records the calls that follow it, up to 5 and as long as they can be recorded, with three arguments;
+    /// `from` is only read. Launches the recording one to three times, on one stream after another, with the
+    /// recorded arrays and with others of the same layout.
     Recorded {
         stream: usize,
         to: Part,

@@ -1,4 +1,4 @@
-//! `devarray check`: the conformance suite on a backend.
+//! `devarray check`: runs the conformance suite on a backend.
 
 use std::{cell::RefCell, panic, time::SystemTime};
 
@@ -32,13 +32,14 @@ pub enum Checkable {
     Cuda,
 }
 
-/// Memory of the simulated device: laws that fill it up then take no longer than others.
+/// The memory of the simulated device in bytes. It is small, so that laws that fill it take no
+/// longer than others.
 const MOCK_BYTES: usize = 64 << 20;
 
-/// The most devices that a law takes.
+/// The most devices that a law needs.
 const MOST_RANKS: usize = 3;
 
-/// Memory of the host's device, whose blocks are rounded up to pages.
+/// The memory of the host device in bytes; its blocks are rounded up to pages.
 const HOST_BYTES: usize = 256 << 20;
 
 /// The arguments of `devarray check`.
@@ -89,7 +90,8 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
                         MockDevice::builder().ordinal(ordinal).schedule(schedule.clone()).seed(seed);
                     builder.memory_limit_bytes(MOCK_BYTES).build()
                 };
-                // Ranks exchange within one machine, which the device of rank 0 begins.
+                // Ranks exchange elements within one machine, which begins with the device of rank
+                // 0.
                 let (first, machine) = (device.clone(), RefCell::new(None));
                 let rank = move |rank: usize| match (rank, &mut *machine.borrow_mut()) {
                     (1.., Some(begun)) => Ok::<_, Error>(MockDevice::sibling(begun).into()),
@@ -112,8 +114,8 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
         }
         Checkable::Cuda => {
             let count = devarray_cuda::devices()?.len();
-            // Kept open throughout: making the context anew for each law takes longer than all of
-            // them.
+            // Kept open all the time: making the context again for each law takes longer than all
+            // laws.
             let devices = (0..count.clamp(1, MOST_RANKS)).map(CudaDevice::open);
             let devices = devices.collect::<devarray::Result<Vec<_>>>()?;
             if count > 1 {
@@ -131,7 +133,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 }
 
 impl Arguments {
-    /// Devices that `open` opens, by their number: 0, and 1 where a law is about two.
+    /// Devices that `open` opens by their number: 0, and 1 for laws about two devices.
     fn candidate(
         &self,
         name: &str,
@@ -175,7 +177,7 @@ pub fn check<D: Device>(
         }
         output.news(ran(filter, &laws, all_laws))?;
     }
-    // Draws on a terminal only.
+    // The bar is drawn only on a terminal.
     let bar = if output.is_quiet() { ProgressBar::hidden() } else { ProgressBar::new(laws.len() as u64) };
     // A check that panics is reported like any other; the trace would only hide the report.
     let hook = panic::take_hook();
@@ -211,9 +213,9 @@ pub fn check<D: Device>(
     Ok(if run.tally().failed == 0 { Status::Success } else { Status::Failed })
 }
 
-/// The choice of a filter, so that nobody takes it for the whole suite.
+/// A note on the laws that a filter chose, so that nobody takes them for the whole suite.
 fn ran<D: Device>(filter: &str, laws: &[Law<D>], of: usize) -> String {
-    /// Names that a line has room for.
+    /// The most names that fit on the line.
     const MOST: usize = 6;
 
     let names: Vec<String> = laws.iter().take(MOST).map(Law::full_name).collect();
@@ -222,7 +224,7 @@ fn ran<D: Device>(filter: &str, laws: &[Law<D>], of: usize) -> String {
     format!("filter {filter:?} runs {count} of {of} laws: {names}{more}")
 }
 
-/// The table by group, and what broke.
+/// Prints the table by group, and the violations.
 fn show(run: &Run, output: &mut Output<'_>) -> Result<()> {
     output.news(format_args!("{}: {}", run.backend, run.device))?;
     output

@@ -80,7 +80,7 @@ impl MockHostBuffer {
         start + first..start.saturating_add(bytes.end.max(first))
     }
 
-    /// How it was allocated.
+    /// The flags of its allocation.
     #[must_use]
     pub fn flags(&self) -> HostFlags {
         match self.kind {

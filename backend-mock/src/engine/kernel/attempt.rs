@@ -58,7 +58,7 @@ impl<'k> Attempt<'k> {
         // proves; each has its own copy, which is initialized and aligned, and which nothing else uses until
         // the call has ended.
         let ended = catch_unwind(AssertUnwindSafe(|| unsafe { host(&given) }));
-        // What it panicked with may hold a handle of this device, whose drop must panic and not wait.
+        // The panic payload may hold a handle of this device, whose drop must panic and not wait.
         // SAFETY: the message drops what the host function panicked with, and nothing else; the guard
         // goes before anything else runs on this thread.
         let running = unsafe { Running::new(kernel.declaration.name()) };

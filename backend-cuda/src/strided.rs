@@ -1,5 +1,5 @@
-//! Turns a copy plan into kernel launches: the precompiled kernel, its parameters, and the reason
-//! for it. Pure; no driver. It is public for tests, and for programs that ask why a copy is slow.
+//! Turns a copy plan into kernel launches: the precompiled kernel, its parameters, and the reason for the
+//! choice. Pure; no driver. It is public for tests, and for programs that ask why a copy is slow.
 //!
 //! | family | takes | idea |
 //! |---|---|---|

@@ -1,14 +1,14 @@
-//! Device memory as operations name it: which allocation, and where in it.
+//! Device memory as operations name it: an allocation, and a position in it.
 
 use std::fmt;
 
-/// Which allocation of a device this is. Written `number.generation`.
+/// The identity of an allocation on a device. Written `number.generation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct BufferId {
-    /// Number of the address range among those the device has handed out, from 0.
+    /// The number of the address range among the ranges that the device has handed out, from 0.
     pub number: u64,
-    /// How many allocations had this address range before.
+    /// The number of earlier allocations at this address range.
     pub generation: u64,
 }
 
@@ -18,17 +18,17 @@ impl fmt::Display for BufferId {
     }
 }
 
-/// A handle on device memory, as far as operations are concerned.
+/// A handle to device memory, as far as operations are concerned.
 pub(crate) trait Allocated {
-    /// Which allocation it is of.
+    /// The allocation that it belongs to.
     fn id(&self) -> BufferId;
 
-    /// Where its position 0 lies in the memory of that number.
+    /// The position of its byte 0 in the memory of that allocation.
     fn start_bytes(&self) -> isize;
 
-    /// Bytes of the memory of that number.
+    /// The length in bytes of the memory of that allocation.
     fn bound_bytes(&self) -> usize;
 
-    /// Whether the memory of that number may be more than this.
+    /// Whether the memory of that allocation may be larger than this handle's part.
     fn is_part(&self) -> bool;
 }

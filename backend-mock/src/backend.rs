@@ -1,4 +1,4 @@
-//! The backend in errors and descriptions.
+//! The name of the backend in errors and descriptions.
 
-/// Its name.
+/// The name.
 pub(crate) const BACKEND: &str = "mock";

@@ -1,4 +1,4 @@
-//! What `{:?}` writes of the simulator's values: one short line, never the simulator itself.
+//! The `Debug` output of the simulator's values: one short line, never the simulator itself.
 //! `Display` shows findings, reports and failures in full.
 
 use std::{fmt, panic::Location};
@@ -12,7 +12,7 @@ use crate::{
     program::{Program, Verdict},
 };
 
-/// Characters of a text that is shortened.
+/// The number of characters to which a text is shortened.
 const SHOWN: usize = 100;
 
 /// The first line of a text, cut at `SHOWN` characters.
@@ -24,7 +24,7 @@ fn head(text: &str) -> String {
     }
 }
 
-/// The device and the process that sees it: `mock:0`, `mock:0 of process 1`.
+/// The device, and the process that sees it: `mock:0`, `mock:0 of process 1`.
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.info().backend, self.info().ordinal)?;
@@ -112,7 +112,7 @@ impl fmt::Debug for Finding {
     }
 }
 
-/// How many of each thing; [`Display`](fmt::Display) tells all.
+/// The number of entries of each kind; [`Display`](fmt::Display) shows them all.
 impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alive = [
@@ -161,7 +161,7 @@ impl fmt::Debug for Tally {
     }
 }
 
-/// The kinds with operations, and their counts, without the bytes.
+/// The kinds that have operations, with their numbers of operations, without the bytes.
 impl fmt::Debug for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -211,7 +211,7 @@ impl fmt::Debug for Counts {
     }
 }
 
-/// How many operations; their kinds are in the fields.
+/// The number of operations; the fields have their kinds.
 impl fmt::Debug for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Statistics")
@@ -247,7 +247,7 @@ impl fmt::Debug for Wrong {
     }
 }
 
-/// What is wrong; [`Display`](fmt::Display) tells all, and how to repeat it.
+/// The mistake; [`Display`](fmt::Display) shows everything, and how to repeat it.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Failure({:?}, under schedule {})", self.wrong, head(&self.schedule))
@@ -266,7 +266,7 @@ impl fmt::Debug for Program {
     }
 }
 
-/// Without the bytes of the memories.
+/// Leaves out the bytes of the memories.
 impl fmt::Debug for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, verdict, kind, op, with, .. } = self;

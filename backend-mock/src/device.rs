@@ -49,11 +49,12 @@ use crate::{
     turns::Turn,
 };
 
-/// A simulated device in host memory. Clones are one device.
+/// A simulated device in host memory. Clones are the same device.
 ///
-/// Its options alone decide what runs when: the same options and the same calls give the same run.
+/// The order of its work depends only on its options: equal options and equal calls give equal
+/// runs.
 ///
-/// Queued work runs when its last clone, stream, event and buffer is gone.
+/// Queued work runs when the last clone, stream, event and buffer of the device is dropped.
 #[derive(Clone)]
 pub struct MockDevice {
     shared: Arc<Shared>,
@@ -64,7 +65,7 @@ impl MockDevice {
         Self { shared: Arc::new(shared) }
     }
 
-    /// A device of the same machine, as a process sees it.
+    /// Another device of the same machine, as seen by a process.
     pub(crate) fn beside(&self, info: DeviceInfo, process: u64) -> Self {
         Self::of(self.shared.beside(info, process))
     }
@@ -74,22 +75,22 @@ impl MockDevice {
         self.shared.engine().synchronize_all();
     }
 
-    /// The behaviour beyond documented promises.
+    /// The device's behaviour beyond documented promises.
     #[must_use]
     pub fn profile(&self) -> Profile {
         self.shared.engine().profile()
     }
 
     /// Tells the judge that the host itself reads or writes these bytes of pinned memory now. It is
-    /// a finding if an operation that the host has not waited for uses them, or if they are
-    /// outside. Touches nothing and runs nothing.
+    /// a finding if an operation that the host has not waited for uses the bytes, or if they are
+    /// outside the memory. Touches nothing and runs nothing.
     #[track_caller]
     pub fn host_access(&self, host: &MockHostBuffer, bytes: Range<usize>, access: Access) {
         let addresses = host.addresses_of(bytes);
         self.shared.engine().host_access(&addresses, access, Location::caller());
     }
 
-    /// Like [`host_access`](Self::host_access), of any host memory, by its addresses.
+    /// Like [`host_access`](Self::host_access), for any host memory, given by its addresses.
     #[track_caller]
     pub fn host_access_at(&self, memory: Range<*const u8>, access: Access) {
         let addresses = memory.start.addr()..memory.end.addr();
@@ -114,13 +115,13 @@ impl MockDevice {
         self.shared.engine().statistics()
     }
 
-    /// Makes a call of `site` fail: the next one that no fault is planned for yet.
+    /// Makes a call of `site` fail: the next call for which no fault is planned yet.
     pub fn fail_next(&self, site: Site, fault: impl Into<Fault>) {
         self.shared.engine().plan_fault(site, fault.into());
     }
 
-    /// The calls that failed because [the plan](Builder::faults) named them, oldest first; at most
-    /// 1,000.
+    /// The calls that failed because [the plan](Builder::faults) named them, the oldest first; at
+    /// most 1,000.
     #[must_use]
     pub fn faults_fired(&self) -> Vec<Fired> {
         self.shared.engine().fired().to_vec()
@@ -132,15 +133,16 @@ impl MockDevice {
         self.shared.engine().recorded()
     }
 
-    /// Numbers of the operations that have run and of accesses of the host that it was told of, in
-    /// the order in which they were done; none unless [recorded](Builder::record_order).
+    /// The numbers of the operations that have run and of the accesses of the host that were
+    /// declared, in the order in which they happened; none unless
+    /// [recorded](Builder::record_order).
     #[must_use]
     pub fn order(&self) -> Option<Vec<u64>> {
         self.shared.engine().order().map(<[u64]>::to_vec)
     }
 
-    /// How often the schedule chose whether the host or a stream goes on: the steps of
-    /// [`Schedule::Priorities`](crate::Schedule::Priorities).
+    /// The number of times that the schedule chose whether the host or a stream continues: the
+    /// steps of [`Schedule::Priorities`](crate::Schedule::Priorities).
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.shared.engine().steps()
@@ -175,7 +177,7 @@ impl MockDevice {
         self.shared.engine().trace_hash()
     }
 
-    /// Another device of the same machine, of a rank.
+    /// Another device of the same machine, for a rank.
     pub(crate) fn of_rank(&self, rank: usize, turn: Arc<Turn>) -> Self {
         let Self { shared } = self.sibling();
         let of_rank = shared.beside(shared.info().clone(), shared.process()).with_rank(rank, turn);

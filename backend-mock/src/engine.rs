@@ -5,13 +5,13 @@
 //!                     └─ asks the judge       └─ every choice: schedule::Chooser
 //! ```
 //!
-//! The engine tells the judge the footprint of each operation, never the bytes. It knows nothing of
-//! the handles above it: they name memory as numbers ([`Allocated`](crate::allocation::Allocated)).
+//! The engine tells the judge the footprint of each operation, never its bytes. It does not know the handles
+//! above it: they name memory by numbers ([`Allocated`](crate::allocation::Allocated)).
 //!
-//! One engine a device, behind one lock, without threads: it runs inside the calls that users make.
-//! Operations are numbered in the order in which they were enqueued, over all streams. Nothing
-//! depends on addresses of the host, on time, or on the order of a hash map, so the options of the
-//! device and the calls made determine everything.
+//! Each machine has one engine, behind one lock, without threads: it runs inside the calls that users make.
+//! Operations are numbered in the order in which they are enqueued, over all streams. Nothing depends on
+//! addresses of the host, on time, or on the order of a hash map, so a run is determined by the options of
+//! the device and the calls that are made.
 
 mod bounds;
 mod bytes;
@@ -95,7 +95,7 @@ pub(crate) struct Engine {
     judge: Judge,
     lanes: Lanes,
     defaults: DefaultStreams,
-    /// Sources of uploads that were read during the call, by number of the operation.
+    /// The sources of uploads that were read during the call, by the operation's number.
     staged: BTreeMap<u64, Vec<u8>>,
     memory: Memory,
     faults: Faults,
@@ -104,19 +104,19 @@ pub(crate) struct Engine {
     lost: Option<Error>,
     /// The error with which this call's operation loses the device when it runs.
     pending_loss: Option<Box<Error>>,
-    /// What the operation of this call has to look up when it runs.
+    /// The lookup that the operation of this call has to do when it runs.
     pending_check: Option<Box<DeferredCheck>>,
     /// Whether the query of this call takes no step.
     is_late: bool,
-    /// Operations enqueued so far: the number of the next one.
+    /// The number of operations enqueued so far, which is also the number of the next one.
     enqueued: u64,
-    /// Operations that may be queued. Beyond it the oldest run.
+    /// The most operations that may be queued. Beyond it the oldest run.
     most_queued: usize,
     /// The simulated time.
     now: Duration,
-    /// What was done, in order, if that is recorded.
+    /// The operations that were done, in order, if that is recorded.
     order: Option<Vec<u64>>,
-    /// What happened, if that is recorded.
+    /// The events of the run, if they are recorded.
     history: Option<Vec<Happened>>,
 }
 
@@ -150,7 +150,7 @@ impl Engine {
         }
     }
 
-    /// Adds an operation to the queue of a stream, judged; the device runs as the schedule likes.
+    /// Adds an operation to the queue of a stream, after judging it; then the schedule may let work run.
     pub(crate) fn enqueue(&mut self, lane: usize, mut work: Work, location: &'static Location<'static>) {
         if let Work::Gather(gathered) = &mut work {
             gathered.note_missing(&self.judge);
@@ -167,7 +167,7 @@ impl Engine {
         self.push(lane, work, location);
     }
 
-    /// Adds a record, and tells what the event holds.
+    /// Adds a record, and returns the operations that the event stands for.
     pub(crate) fn record(
         &mut self,
         lane: usize,
@@ -209,7 +209,7 @@ impl Engine {
         self.poison_destination(&work, number);
         work.count(&mut self.ledger.statistics.enqueued);
         let mut op = Op::new(number, work);
-        // The device may have been lost within this very call, by a step of something else.
+        // The device may have been lost during this call, by a step of another operation.
         op.cancelled = self.lost.is_some();
         op.pending_loss = self.pending_loss.take();
         op.deferred = self.pending_check.take();
@@ -233,8 +233,7 @@ impl Engine {
         }
     }
 
-    /// Reserves device memory: free memory if there is enough, else after running the frees that
-    /// are queued.
+    /// Reserves device memory. If not enough memory is free, queued frees are run first.
     pub(crate) fn reserve(
         &mut self,
         len_bytes: usize,
@@ -251,7 +250,7 @@ impl Engine {
         reserved.ok_or_else(|| Error::out_of_memory(BACKEND, "alloc", len_bytes, Some(room)))
     }
 
-    /// How much memory is free, some time within this call.
+    /// The amount of free memory, at some time within this call.
     pub(crate) fn ask_for_memory(&mut self) -> MemoryInfo {
         self.idle();
         self.note(Happened::AskedForMemory);
@@ -262,18 +261,18 @@ impl Engine {
         self.memory.info()
     }
 
-    /// The pool of device memory, to ask and to trim, some time within this call.
+    /// The pool of device memory, to read and to trim, at some time within this call.
     pub(crate) fn pool(&mut self) -> &mut Memory {
         self.ask_for_memory();
         &mut self.memory
     }
 
-    /// Takes notes from now on.
+    /// Records the events of the run from now on.
     pub(crate) fn record_history(&mut self) {
         self.history = Some(Vec::new());
     }
 
-    /// Keeps a finding. Without the judge only those about what could not be done.
+    /// Keeps a finding. Without the judge, only findings about operations that were impossible are kept.
     pub(crate) fn add_finding(&mut self, finding: Option<Box<Finding>>) {
         let (has_room, is_on) = (self.ledger.findings.len() < MOST_FINDINGS, self.judge.is_on());
         let is_kept = |code| has_room && (is_on || matches!(code, Code::OutOfBounds | Code::HostPanicked));
@@ -286,7 +285,7 @@ impl Engine {
         self.ledger.findings.push(finding);
     }
 
-    /// Waits for everything, and forgets what ran and in which order.
+    /// Waits for everything, and forgets which operations ran and in which order.
     pub(crate) fn begin_program(&mut self) {
         self.synchronize_all();
         self.judge.begin_program();
@@ -301,18 +300,18 @@ impl Engine {
         }
     }
 
-    /// Gives the next operation this number. Operations in flight have smaller ones, or there are none.
+    /// Gives the next operation this number. Operations in flight must have smaller numbers.
     pub(crate) fn number_next(&mut self, number: u64) {
         self.enqueued = number;
     }
 
-    /// Numbers of the operations that have run, and of what the host did by itself, in the order in
-    /// which they were done.
+    /// The numbers of the operations that have run, and of the host's own accesses, in the order in which
+    /// they happened.
     pub(crate) fn order(&self) -> Option<&[u64]> {
         self.order.as_deref()
     }
 
-    /// The first finding; none so far otherwise.
+    /// The first finding, if there is one so far.
     pub(crate) fn first_finding(&self) -> Option<&Finding> {
         self.ledger.findings.first()
     }
@@ -325,7 +324,7 @@ impl Engine {
         self.ledger.events -= 1;
     }
 
-    /// The host reads or writes pinned memory by itself.
+    /// Notes that the host itself reads or writes pinned memory.
     pub(crate) fn host_access(
         &mut self,
         addresses: &Range<usize>,
@@ -367,10 +366,10 @@ impl Engine {
         self.chooser.hash()
     }
 
-    /// What is alive and what went wrong, after running what is queued.
+    /// The live objects and the findings, after running everything that is queued.
     pub(crate) fn report(&mut self) -> Report {
         self.synchronize_all();
-        // Device memory and registrations are gone with a lost device. Pinned memory is the host's.
+        // A lost device has lost its memory and its registrations. Pinned memory belongs to the host.
         let there = self.lost.is_none();
         Report {
             buffers: if there { self.memory.live() } else { Vec::new() },
@@ -392,7 +391,7 @@ impl Engine {
     }
 }
 
-/// Work that was never forced runs at the end, or a forgotten wait would go unseen.
+/// Runs work that was never forced, because otherwise a forgotten wait would not be seen.
 impl Drop for Engine {
     fn drop(&mut self) {
         self.finish();

@@ -1,4 +1,5 @@
-//! A user's code under many schedules and with many failures, reported like a test that fails.
+//! Runs a user's code under many schedules and with many failures, and reports a wrong run like a failing
+//! test.
 //!
 //! ```
 //! use devarray::{Array, Context};
@@ -36,14 +37,14 @@ use options::{FIXED, Options};
 pub(crate) use replay_variable::like_a_test;
 use run::Run;
 
-/// Runs `program` on fresh devices under the three fixed schedules and `schedules` random ones
-/// drawn from `seed`, and fails like a test at the first wrong run: the judge found a mistake, the
-/// program panicked, or something is alive on the device when all the program's objects are gone.
+/// Runs `program` on fresh devices under the three fixed schedules and under `schedules` random ones drawn
+/// from `seed`. Fails like a test at the first wrong run: the judge found a mistake, the program panicked, or
+/// something is alive on the device after all objects of the program were dropped.
 ///
-/// The message tells what is wrong, the fewest choices of the schedule that still show it, and a
-/// value of the variable `DEVARRAY_REPLAY` that repeats just that run. There is no other hidden
-/// input, so it works the same under every test runner, and inside a property test, where the
-/// program is built from the generated value.
+/// The message tells the mistake, the fewest choices of the schedule that still show it, and a value of the
+/// variable `DEVARRAY_REPLAY` that repeats exactly that run. There is no other hidden input, so it works
+/// equally under every test runner, and inside a property test, where the program is built from the generated
+/// value.
 ///
 /// # Panics
 ///
@@ -54,7 +55,7 @@ pub fn explore<R>(seed: u64, schedules: u64, program: impl Fn(MockDevice) -> R) 
     like_a_test(&exploration, program, |program| exploration.run(program).map(drop));
 }
 
-/// What [`explore`] does, with more options and without the panic.
+/// The search of [`explore`], with more options and without the panic.
 #[derive(Debug, Clone)]
 #[must_use = "an exploration does nothing before `run`"]
 pub struct Explore {
@@ -63,7 +64,7 @@ pub struct Explore {
     memory_limit_bytes: usize,
     faults: FaultPlan,
     depth: usize,
-    /// The first by itself, and the others.
+    /// The first profile, and the others.
     profiles: (Profile, Vec<Profile>),
     forgets_waits: bool,
 }
@@ -76,13 +77,11 @@ impl Explore {
         Self { seed: 0, schedules: 100, memory_limit_bytes, faults, depth: 3, profiles, forgets_waits: false }
     }
 
-    /// The profiles of the devices: the program is run under each as under it alone. By default,
-    /// and for an empty list, [`Profile::Strict`]; a program that is right under it is right under
-    /// all.
+    /// The profiles of the devices: the search is made for each profile separately. By default, and for an
+    /// empty list, [`Profile::Strict`]; a program that is right under it is right under all.
     ///
-    /// The failure is from the first profile that shows one, and [names](Failure::right_under) the
-    /// profiles that show none: code that fails under only some profiles relies on the behaviour of
-    /// some machines.
+    /// The failure is from the first profile that shows one, and [names](Failure::right_under) the profiles
+    /// that show none: code that fails under only some profiles relies on the behaviour of certain machines.
     ///
     /// ```
     /// use devarray::{backend::{Device, FillOp, Stream}, copy::Plan, Layout};
@@ -112,56 +111,56 @@ impl Explore {
         self
     }
 
-    /// The seed of the first random schedule; the others follow it.
+    /// The seed of the first random schedule; the seeds of the others follow from it.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// How many random schedules, besides the three fixed ones.
+    /// The number of random schedules, besides the three fixed ones.
     pub fn schedules(mut self, schedules: u64) -> Self {
         self.schedules = schedules;
         self
     }
 
-    /// The number of steps of the host and the streams whose order makes a mistake, for the half of
-    /// the random schedules that are [`Priorities`](Schedule::Priorities). 3 unless told.
+    /// The number of steps of the host and the streams whose order makes a mistake. It is used for the half
+    /// of the random schedules that are [`Priorities`](Schedule::Priorities). 3 by default.
     pub fn depth(mut self, depth: usize) -> Self {
         self.depth = depth;
         self
     }
 
-    /// Memory of each device.
+    /// The memory of each device, in bytes.
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = bytes;
         self
     }
 
-    /// Failures in each run. Each run draws its own if the plan has random ones.
+    /// The failures in each run. If the plan has random ones, each run draws its own.
     pub fn faults(mut self, plan: FaultPlan) -> Self {
         self.faults = plan;
         self
     }
 
-    /// Plants a bug in the judge, as [`Builder::forgets_waits`](crate::Builder::forgets_waits)
-    /// does. For tests of tests.
+    /// Plants a bug in the judge, like [`Builder::forgets_waits`](crate::Builder::forgets_waits). For tests
+    /// of tests.
     #[doc(hidden)]
     pub fn forgets_waits(mut self, forgets: bool) -> Self {
         self.forgets_waits = forgets;
         self
     }
 
-    /// Runs the program under each schedule. Returns how many runs there were.
+    /// Runs the program under each schedule. Returns the number of runs.
     ///
     /// # Errors
     ///
-    /// The first run that is wrong, with as few choices as still make it wrong in the same way.
+    /// The first wrong run, with as few choices as still make it wrong in the same way.
     pub fn run<R>(&self, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
         let runs = self.under_each(|exploration| exploration.run_under_one(&program))?;
         Ok(runs.into_iter().sum())
     }
 
-    /// What comes of each profile by itself, or the first failure.
+    /// The results of all profiles, or the first failure.
     fn under_each<T>(&self, explore: impl Fn(&Self) -> Result<T, Failure>) -> Result<Vec<T>, Failure> {
         let (first, others) = &self.profiles;
         let (mut right, mut failed) = (Vec::new(), None);

@@ -1,4 +1,4 @@
-//! Failures on demand: the next call of a site, or those that a plan names.
+//! Failures on demand: the next call of a site, or the calls that a plan names.
 
 mod kind;
 mod plan;
@@ -23,17 +23,18 @@ use crate::schedule::Chooser;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The call returns this error and changes nothing. At [`Site::Synchronize`] its end is then
-    /// unknown.
+    /// The call returns this error and changes nothing. At [`Site::Synchronize`], it is then
+    /// unknown whether the work has ended.
     Error(Error),
-    /// At [`Site::Synchronize`]: the wait ends so. `Ended` cancels the copies, fills, uploads and
-    /// downloads it covers that have not run; `Unknown` leaves all of them queued, and they may
-    /// run at any time later; `Done` is no fault. At other sites, its error.
+    /// At [`Site::Synchronize`], the wait ends like this. `Ended` cancels the covered copies,
+    /// fills, uploads and downloads that have not run; `Unknown` leaves all of them queued, and
+    /// they may run at any time later; `Done` is no fault. At other sites, the call returns the
+    /// error in it.
     Quiesced(Quiesced),
 }
 
 impl Fault {
-    /// The error that a call which is no wait returns; none for `Done`.
+    /// The error that a call other than a wait returns; none for `Done`.
     fn into_error(self) -> Option<Error> {
         match self {
             Self::Error(error) => Some(error),
@@ -41,7 +42,7 @@ impl Fault {
         }
     }
 
-    /// The end of a wait.
+    /// The result of a wait.
     fn into_quiesced(self) -> Quiesced {
         match self {
             Self::Error(error) => Quiesced::Unknown(error),
@@ -66,31 +67,31 @@ impl From<Quiesced> for Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fired {
-    /// How many calls of the backend were made before it.
+    /// The number of calls of the backend before it.
     pub call: u64,
-    /// Which call it was.
+    /// The site of the call.
     pub site: Site,
-    /// How it failed.
+    /// The way in which it failed.
     pub kind: FaultKind,
-    /// The rule of the plan that named it, the first being 0.
+    /// The rule of the plan that named it, counted from 0.
     pub rule: usize,
 }
 
-/// Most fired faults that are kept; more would not be read.
+/// The most fired faults that are kept; nobody would read more.
 const MOST_FIRED: usize = 1000;
 
-/// One site in this many takes part in a run of `buggify`.
+/// One site in this number takes part in a run of `buggify`.
 const ARMED_ONE_IN: usize = 4;
 
-/// The failures that are planned. Every call asks here, once.
+/// The planned failures. Every call checks here, once.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     next: BTreeMap<Site, VecDeque<Fault>>,
     plan: FaultPlan,
-    /// Calls so far.
+    /// The number of calls so far.
     calls: u64,
     calls_by_site: BTreeMap<Site, u64>,
-    /// Whether a site takes part in `buggify`, once that was asked.
+    /// Whether a site takes part in `buggify`, once that has been decided.
     armed: BTreeMap<Site, bool>,
     fired: Vec<Fired>,
 }
@@ -104,12 +105,12 @@ impl Faults {
         self.next.entry(site).or_default().push_back(fault);
     }
 
-    /// Whether nothing fails, at present.
+    /// Whether no failure is planned now.
     pub(crate) fn are_none(&self) -> bool {
         self.next.is_empty() && self.plan.rules.is_empty()
     }
 
-    /// What happens to a call that is no wait. `len_bytes`: what it asks for, if it allocates.
+    /// The fate of a call that is no wait. `len_bytes`: the size it asks for, if it allocates.
     pub(crate) fn call(&mut self, site: Site, len_bytes: usize, chooser: &mut Chooser) -> Fate {
         let planned = self.planned(site, chooser);
         if let Some(error) = self.take(site).and_then(Fault::into_error) {
@@ -123,13 +124,13 @@ impl Faults {
         }
     }
 
-    /// How a wait must end; `Done` if no fault is planned.
+    /// The result that a wait must have; `Done` if no fault is planned.
     pub(crate) fn quiesce(&mut self, chooser: &mut Chooser) -> Quiesced {
         let planned = self.planned(Site::Synchronize, chooser).map(FaultKind::quiesced);
         self.take(Site::Synchronize).map(Fault::into_quiesced).or(planned).unwrap_or(Quiesced::Done)
     }
 
-    /// The faults of the plan so far.
+    /// The faults of the plan that fired so far.
     pub(crate) fn fired(&self) -> &[Fired] {
         &self.fired
     }
@@ -138,7 +139,7 @@ impl Faults {
         self.next.get_mut(&site)?.pop_front()
     }
 
-    /// What the plan says about this call, which is counted.
+    /// The plan's decision about this call, which is counted.
     fn planned(&mut self, site: Site, chooser: &mut Chooser) -> Option<FaultKind> {
         if self.plan.rules.is_empty() {
             return None;
@@ -171,15 +172,15 @@ impl Faults {
     }
 }
 
-/// What happens to a call.
+/// The fate of a call.
 #[derive(Debug)]
 pub(crate) enum Fate {
-    /// What should.
+    /// It runs as usual.
     Runs,
-    /// It returns this.
+    /// It returns this error.
     Fails(Error),
-    /// It runs, and its operation loses the device with this.
+    /// It runs, and its operation loses the device with this error.
     Doomed(Error),
-    /// It runs, and takes no step.
+    /// It runs, but takes no step.
     Late,
 }

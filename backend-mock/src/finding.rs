@@ -1,4 +1,4 @@
-//! What was done wrong: one mistake, with everything needed to understand it.
+//! Findings: a mistake, with everything needed to understand it.
 
 mod code;
 
@@ -8,8 +8,8 @@ pub use code::{Class, Code};
 
 use crate::{allocation::BufferId, profile::ProfileSet};
 
-/// One mistake: an operation whose behaviour on real hardware would be undefined, under some
-/// schedule if not under this one. The [class](Class) of its code may be a lesser one.
+/// One mistake: an operation whose behaviour on real hardware would be undefined under some
+/// schedule, though perhaps not under this one. The [class](Class) of its code may be less severe.
 ///
 /// `Display` is for people:
 ///
@@ -32,34 +32,34 @@ use crate::{allocation::BufferId, profile::ProfileSet};
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What kind of mistake.
+    /// The kind of mistake.
     pub code: Code,
     /// The operation that is wrong.
     pub operation: Operation,
-    /// How it touches the memory.
+    /// The way in which it touches the memory.
     pub access: Access,
-    /// The earlier operations that it is not ordered with, or that ended the life of its memory;
-    /// ascending.
+    /// The earlier operations that it is not ordered with, or that ended the life of its memory; in
+    /// ascending order.
     pub with: Vec<(Operation, Access)>,
     /// The memory.
     pub memory: Memory,
-    /// Where the memory was allocated, if that is known; the nearest caller that is not
+    /// The place where the memory was allocated, if it is known: the nearest caller that is not
     /// `#[track_caller]`.
     pub allocated_at: Option<&'static Location<'static>>,
-    /// The bytes of it, or the first of several such ranges.
+    /// The bytes in the memory; if there are several ranges, the first one.
     pub bytes: Range<usize>,
-    /// The profiles under which it is right; the code is then [`Code::ReliesOnProfile`]. None for
-    /// most.
+    /// The profiles under which the operation is right; the code is then [`Code::ReliesOnProfile`].
+    /// Empty for most findings.
     pub passes_under: ProfileSet,
-    /// The missing edge, the nearest miss and what would help, a line each.
+    /// The missing edge, the nearest miss and the remedy, a line each.
     pub notes: Vec<String>,
-    /// A drawing of the steps around it, under 100 characters wide: a column for the host and each
-    /// stream, a line for each step. Its operations are marked with `>`, gaps with `...`. Empty if
-    /// the finding is about one operation alone.
+    /// A drawing of the steps around it, under 100 characters wide: a column for the host and for
+    /// each stream, and a line for each step. The finding's operations are marked with `>`, gaps
+    /// with `...`. Empty if the finding is about a single operation.
     pub timeline: Vec<String>,
 }
 
-/// How an operation touches memory.
+/// The way in which an operation touches memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "memory is read, written, or begins or ends")]
 pub enum Access {
@@ -71,19 +71,19 @@ pub enum Access {
     Lifetime,
 }
 
-/// An operation, or what the host did, as findings name it.
+/// An operation, or an action of the host, as findings name it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// Its place in the order in which all operations of the device were enqueued, from 0. What the
-    /// host did has the place of the next operation.
+    /// Its place in the order in which all operations of the device were enqueued, from 0. An
+    /// action of the host has the place of the next operation.
     pub number: u64,
-    /// What it does: `"copy"`, `"free"`, `"host_read"` …
+    /// Its kind: `"copy"`, `"free"`, `"host_read"` …
     pub kind: &'static str,
-    /// The number of its stream, in the order in which the device opened them; none if the host did
-    /// it.
+    /// The number of its stream, in the order in which the device opened them; none for an action
+    /// of the host.
     pub stream: Option<usize>,
-    /// Where it was enqueued: the nearest caller that is not `#[track_caller]`.
+    /// The place where it was enqueued: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
     /// The argument by which a [kernel](devarray::kernel!) reaches the memory.
     pub argument: Option<&'static str>,
@@ -95,24 +95,24 @@ pub struct Operation {
 pub enum Memory {
     /// Device memory.
     Device {
-        /// Which allocation.
+        /// The identity of the allocation.
         id: BufferId,
         /// Its size.
         len_bytes: usize,
     },
     /// Pinned host memory of the device.
     Pinned {
-        /// Which allocation, from 0.
+        /// The number of the allocation, from 0.
         number: u64,
         /// Its size.
         len_bytes: usize,
     },
     /// Other host memory.
     Host {
-        /// How much of it an operation uses.
+        /// The number of bytes that an operation uses.
         len_bytes: usize,
     },
-    /// None: it is about order alone.
+    /// No memory: the finding is only about order.
     Nothing,
 }
 
@@ -130,13 +130,13 @@ impl Finding {
         Self { code, operation, access, with, memory, allocated_at, bytes, passes_under, notes, timeline }
     }
 
-    /// Returns this finding, naming earlier operations in the order of their numbers.
+    /// Returns this finding with these earlier operations, in the order of their numbers.
     pub(crate) fn with(mut self, earlier: impl IntoIterator<Item = (Operation, Access)>) -> Self {
         self.add(earlier);
         self
     }
 
-    /// Names more of them.
+    /// Adds more earlier operations.
     pub(crate) fn add(&mut self, earlier: impl IntoIterator<Item = (Operation, Access)>) {
         for (operation, access) in earlier {
             if self.with.iter().all(|(known, _)| known.number != operation.number) {
@@ -146,8 +146,8 @@ impl Finding {
         self.with.sort_by_key(|(operation, _)| operation.number);
     }
 
-    /// Merges two findings: keeps the one that is right under fewer profiles, with the earlier
-    /// operations of both, right under the profiles that both are right under.
+    /// Merges two findings. Keeps the one that is right under fewer profiles, with the earlier
+    /// operations of both; it is right under the profiles that both have.
     pub(crate) fn joined(self, other: Self) -> Self {
         let other_is_worse = other.passes_under.len() < self.passes_under.len();
         let (mut worse, lesser) = if other_is_worse { (other, self) } else { (self, other) };
@@ -162,7 +162,7 @@ impl Finding {
         self
     }
 
-    /// What is wrong, and with what bytes and memory, in one line.
+    /// The mistake, its bytes and its memory, in one line.
     #[must_use]
     pub fn headline(&self) -> String {
         let Self { memory, bytes: Range { start, end }, operation: Operation { kind, .. }, .. } = self;
@@ -219,7 +219,7 @@ impl Finding {
 }
 
 impl Operation {
-    /// Whether it is an operation of the library of this kind, not a kernel of this name.
+    /// Whether it is an operation of the library of this kind, and not a kernel of this name.
     fn is(&self, kind: &str) -> bool {
         self.kind == kind && self.argument.is_none()
     }

@@ -1,35 +1,37 @@
-//! The verdict: whether the operations issued are right under every schedule, not only under the
-//! one that happens to run.
+//! The judge: decides whether the issued operations are right under every schedule, not only under
+//! the one that happens to run.
 //!
-//! Each operation is judged once, when it is enqueued, from its bytes and from the operations
-//! ordered before it. Order comes from these edges and no others:
+//! Each operation is judged once, when it is enqueued, by its bytes and by the operations ordered
+//! before it. Only these edges make an order:
 //!
-//! - operations of one stream, in the order they were enqueued;
+//! - operations of one stream, in the order in which they were enqueued;
 //! - a record takes a snapshot of its stream, and a wait joins the snapshot that the event held at
 //!   the call;
-//! - what the host has waited for (a stream, an event, the device, a query that said yes) is before
-//!   everything it issues afterwards, and so is each access of the host itself;
-//! - an operation of the legacy default stream, which only other code has, is after all that
-//!   blocking streams were given, and before all that they will be.
+//! - everything that the host has waited for (a stream, an event, the device, a query that returned
+//!   true) is before everything that it issues afterwards, and before each access of the host
+//!   itself;
+//! - an operation of the legacy default stream, which only other code has, is after all earlier
+//!   operations of blocking streams, and before all their later operations.
 //!
-//! Edges that a [profile](crate::Profile) adds are looked at only for conflicts that remain without
-//! them: `profile_clocks` has them.
+//! Edges that a [profile](crate::Profile) adds are used only for conflicts that remain without
+//! them; they are in `profile_clocks`.
 //!
-//! For one operation, in this order, stopping at the first that is wrong:
+//! An operation is checked in this order, up to the first mistake:
 //!
 //! 1. it reaches outside a memory;
-//! 2. a memory of it, source before destination, was freed, or its allocation is not ordered
-//!    before; a free, moreover, is not ordered after every use;
-//! 3. it races: an earlier access touches a common byte, one of the two writes, neither is ordered
-//!    before the other;
-//! 4. it reads what it writes, or writes it twice: two of its sides share a byte, and it is no
-//!    function whose result goes where an input is;
-//! 5. it reads bytes that were never given a value, and is no copy. Copies carry that flag along.
+//! 2. one of its memories, source before destination, was freed, or the memory's allocation is not
+//!    ordered before it; or it is a free that is not ordered after every use;
+//! 3. it races: an earlier access touches a common byte, one of the two writes, and neither is
+//!    ordered before the other;
+//! 4. it reads bytes that it writes, or writes bytes twice: two of its operands share a byte, and
+//!    it is no function whose result replaces an input;
+//! 5. it reads bytes that never got a value, and is no copy. A copy carries the missing value
+//!    along.
 //!
-//! Nothing here knows what memory holds or which operations have run: of an operation it is told the
-//! `footprint`. The engine asks, and runs operations whatever the verdict is, with one exception:
-//! only a run shows which elements a scatter wrote, and `deferred` tells later operations what to
-//! look up.
+//! The judge knows neither the content of memory nor which operations have run: it is told only the
+//! `footprint` of an operation. The engine asks the judge, and runs operations whatever the verdict
+//! is. There is one exception: only when a scatter runs does it turn out which elements it wrote,
+//! and `deferred` tells later operations which bytes to look up.
 
 mod access_lists;
 mod bytes;
@@ -76,9 +78,9 @@ use crate::{
 /// The judge of one device.
 #[derive(Debug)]
 pub(crate) struct Judge {
-    /// Off, it takes no notes and finds nothing.
+    /// If false, the judge notes nothing and finds nothing.
     on: bool,
-    /// A bug to test tests with: waits of streams order nothing.
+    /// A planted bug, for tests of tests: waits of streams order nothing.
     forgets_waits: bool,
     profile: Profile,
     lanes: Lanes,
@@ -87,7 +89,7 @@ pub(crate) struct Judge {
     access_lists: AccessLists,
     history: History,
     profile_clocks: ProfileClocks,
-    /// The barrier of the operation which is issued next.
+    /// The barrier of the next operation.
     barrier: Barrier,
 }
 
@@ -118,8 +120,7 @@ impl Judge {
         self.profile
     }
 
-    /// A lane is, from its next operation on, one that waits for the legacy default stream, or
-    /// none.
+    /// Sets whether a lane waits for the legacy default stream, from its next operation on.
     pub(crate) fn set_blocking(&mut self, lane: usize, blocking: bool) {
         if blocking {
             self.profile_clocks.open(&self.lanes);
@@ -133,18 +134,18 @@ impl Judge {
         self.lanes.current_host()
     }
 
-    /// Says which host makes the calls that follow.
+    /// Sets the host that makes the following calls.
     pub(crate) fn set_host(&mut self, host: usize) {
         self.lanes.set_host(host);
         self.profile_clocks.set_host(host);
     }
 
-    /// Sets how the next operation is ordered with operations of blocking streams.
+    /// Sets the order between the next operation and operations of blocking streams.
     pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
         self.barrier = barrier;
     }
 
-    /// Where device memory was allocated, if it was not freed long ago.
+    /// The place where device memory was allocated, unless it was freed long ago.
     pub(crate) fn allocated_at(&self, id: BufferId) -> Option<&'static Location<'static>> {
         self.device.allocated_at(id)
     }
@@ -159,8 +160,8 @@ impl Judge {
         position
     }
 
-    /// Judges an operation that is being enqueued on a lane, and takes note of it. `pageable`: it
-    /// copies host memory that is not pinned.
+    /// Judges an operation that is being enqueued on a lane, and notes it. `pageable`: it copies
+    /// host memory that is not pinned.
     pub(crate) fn enqueue(
         &mut self,
         lane: usize,
@@ -183,7 +184,7 @@ impl Judge {
         finding
     }
 
-    /// The lane records an event, as its next operation.
+    /// Notes that the next operation of the lane records an event.
     pub(crate) fn record(&mut self, lane: usize, operation: Operation) -> Snapshot {
         if !self.on {
             return Snapshot::default();
@@ -193,7 +194,8 @@ impl Judge {
         self.lanes.record(position, operation, self.profile_clocks.snapshot(lane))
     }
 
-    /// The lane waits for an event, as its next operation. Whether it came after it already.
+    /// Notes that the next operation of the lane waits for an event. Returns whether the lane came
+    /// after the event already.
     pub(crate) fn wait(&mut self, lane: usize, event: &Snapshot, operation: Operation) -> bool {
         if !self.on {
             return false;
@@ -213,17 +215,17 @@ impl Judge {
         needless
     }
 
-    /// Whether the host has waited for the event already, or for what comes after it.
+    /// Whether the host has already waited for the event, or for something after it.
     pub(crate) fn host_knows(&self, event: &Snapshot) -> bool {
         self.on && event.is_known_to(self.lanes.host())
     }
 
-    /// Whether the host has waited for everything on a lane already.
+    /// Whether the host has already waited for everything on a lane.
     pub(crate) fn host_knows_all(&self, lane: usize) -> bool {
         self.on && self.lanes.host_knows_all(lane)
     }
 
-    /// The host has waited for an event, or was told that it is ready.
+    /// Notes that the host has waited for an event, or that a query of it returned true.
     pub(crate) fn host_waited(&mut self, event: &Snapshot) {
         let of = event.record_number().map_or(Of::Nothing, Of::Record);
         self.note(Step::of_host("wait", of));
@@ -231,14 +233,14 @@ impl Judge {
         self.profile_clocks.host_waited(event);
     }
 
-    /// The host has waited for everything on a lane.
+    /// Notes that the host has waited for everything on a lane.
     pub(crate) fn host_waited_for_lane(&mut self, lane: usize) {
         self.note(Step::of_host("wait stream", Of::Stream(lane)));
         self.lanes.host_waited_for_lane(lane);
         self.profile_clocks.host_waited_for_lane(lane);
     }
 
-    /// The host has waited for the whole device.
+    /// Notes that the host has waited for the whole device.
     pub(crate) fn host_waited_for_all(&mut self) {
         self.note(Step::of_host("wait device", Of::Nothing));
         self.lanes.host_waited_for_all();
@@ -251,7 +253,7 @@ impl Judge {
         }
     }
 
-    /// Findings from now on draw nothing that was issued so far.
+    /// Later findings no longer draw the steps issued so far.
     pub(crate) fn begin_program(&mut self) {
         self.history.clear();
     }
@@ -262,8 +264,8 @@ impl Judge {
         Finding { timeline: self.history.draw(&finding), ..finding }
     }
 
-    /// Whether a new stream may go on where a dropped one ended without seeming to be ordered after
-    /// it.
+    /// Whether a new stream may continue the lane of a dropped one without seeming to be ordered
+    /// after it.
     pub(crate) fn may_take_over(&self, lane: usize) -> bool {
         self.lanes.host_knows_all(lane)
     }

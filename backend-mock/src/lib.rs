@@ -36,7 +36,7 @@ pub use device::{
 pub use cluster::{Rank, cluster};
 pub use explore::{Exhausted, Explore, FailedCalls, Failure, ParseReplayError, Swept, Wrong, explore, sweep};
 
-// What drives it, and what it tells.
+// The types that drive it, and the types that it returns.
 pub use fault::{Fault, FaultKind, FaultPlan, Fired, ParseFaultPlanError, Site};
 pub use finding::{Access, Class, Code, Finding, Memory, Operation};
 pub use poison::{Poison, PoisonKind};

@@ -1,4 +1,4 @@
-//! Panics of the program, caught: what they say, and how to keep them from being printed.
+//! Catches panics of the program, reads their messages, and keeps them from being printed.
 
 use std::{
     any::Any,
@@ -12,8 +12,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f` without printing panics of this thread: explored programs have theirs printed once, at
-/// the end, and not by each run. Other threads print theirs as before.
+/// Runs `f` without printing panics of this thread: panics of an explored program are printed once
+/// at the end, and not in each run. Other threads print their panics as before.
 pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -35,7 +35,7 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.get()
 }
 
-/// The message of a panic. Its payload is dropped here; if that panics again, the new payload is
+/// The message of a panic. The payload is dropped here; if that panics again, the new payload is
 /// forgotten.
 pub(crate) fn message(panic: Box<dyn Any + Send>) -> String {
     let text =

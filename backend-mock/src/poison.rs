@@ -1,33 +1,34 @@
-//! Bytes that say where they come from.
+//! Poison: bytes that tell where they come from.
 
 use std::fmt;
 
 use crate::allocation::BufferId;
 
-/// Every aligned word of poison starts so, which makes it a NaN as `f32`, and a pair of them a NaN
-/// as `f64`.
+/// Every aligned word of poison begins with these bits, which make it a NaN as `f32`, and two words
+/// a NaN as `f64`.
 const MARK: u32 = 0xFFF8_0000;
 const KIND_SHIFT: u32 = 17;
 const NUMBER_MASK: u64 = 0x1_FFFF;
 const GENERATION_MASK: u64 = 0x7_FFFF;
 
-/// The pattern that fills memory nobody has written: eight bytes, repeated from the start of the
-/// memory.
+/// The pattern that fills memory that nobody has written: eight bytes, repeated from the start of
+/// the memory.
 ///
-/// It is a NaN as `f32`, `f64`, and in its upper half as `f16` and `bf16`, so sums show it too.
+/// It is a NaN as `f32` and `f64`, and its upper half also as `f16` and `bf16`, so sums show it
+/// too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Poison {
-    /// What left the bytes there.
+    /// The reason why the bytes are there.
     pub kind: PoisonKind,
-    /// Number of the buffer, or of the operation for a [`Destination`](PoisonKind::Destination),
-    /// modulo 2¹⁷.
+    /// The number of the buffer, or of the operation for a
+    /// [`Destination`](PoisonKind::Destination), modulo 2¹⁷.
     pub number: u64,
-    /// Generation of the buffer, modulo 2¹⁹; 0 for a destination.
+    /// The generation of the buffer, modulo 2¹⁹; 0 for a destination.
     pub generation: u64,
 }
 
-/// Why memory holds poison.
+/// The reason why memory holds poison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoisonKind {
@@ -35,7 +36,7 @@ pub enum PoisonKind {
     Fresh,
     /// Device memory that was freed.
     Freed,
-    /// Host memory that a download will write, and has not yet.
+    /// Host memory that a download will write, but has not written yet.
     Destination,
 }
 
@@ -62,7 +63,7 @@ impl Poison {
         (((mark | high) << 32) | mark | low).to_le_bytes()
     }
 
-    /// The meaning of eight bytes at a multiple of 8 in the memory, if they are poison.
+    /// The poison in eight bytes at a multiple of 8 in the memory, if they are poison.
     #[must_use]
     pub fn decode(bytes: [u8; 8]) -> Option<Self> {
         let word = u64::from_le_bytes(bytes);
@@ -94,7 +95,7 @@ impl fmt::Display for Poison {
     }
 }
 
-/// Repeats `pattern` over `memory`, which starts `phase` bytes into it.
+/// Repeats `pattern` over `memory`, which starts `phase` bytes into the pattern.
 pub(crate) fn repeat(memory: &mut [u8], pattern: &[u8], phase: usize) {
     if let [byte] = pattern {
         return memory.fill(*byte);
@@ -106,7 +107,7 @@ pub(crate) fn repeat(memory: &mut [u8], pattern: &[u8], phase: usize) {
         memory[done..done + len_bytes].copy_from_slice(&part[..len_bytes]);
         done += len_bytes;
     }
-    // Doubling keeps it at the speed of `memcpy` in debug builds too.
+    // Doubling runs at the speed of `memcpy`, also in debug builds.
     while done < memory.len() {
         let more = done.min(memory.len() - done);
         memory.copy_within(..more, done);

@@ -1,4 +1,4 @@
-//! Named behaviours of machines beyond documented promises.
+//! Profiles: named behaviours of machines beyond documented promises.
 
 mod set;
 
@@ -16,7 +16,7 @@ pub use set::ProfileSet;
 /// [`Strict`](Self::Strict) is right under every profile. The device also acts by the rules: it
 /// blocks where they say so, and takes the worst choice where they leave one.
 ///
-/// The rules and the rows of CUDA's semantics that they are about:
+/// The rules, and the rows of CUDA's semantics that they concern:
 ///
 /// | | row 6: an upload of pageable memory reads its source | row 7: a download to pageable memory blocks | rows 26, 27: stream 0 of other code |
 /// |---|---|---|---|
@@ -41,55 +41,55 @@ pub use set::ProfileSet;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Profile {
-    /// `strict`: what is promised, and nothing else.
+    /// `strict`: only the promises.
     #[default]
     Strict,
-    /// `cuda12-discrete`: CUDA 12 with a card of its own memory, which reaches pageable host memory
-    /// only through a copy that the driver makes during the call.
+    /// `cuda12-discrete`: CUDA 12 with a card that has its own memory, and reaches pageable host memory only
+    /// through a copy that the driver makes during the call.
     Cuda12Discrete,
-    /// `coherent-host`: a device that reads pageable host memory by itself, whenever it comes to
-    /// it.
+    /// `coherent-host`: a device that reads pageable host memory by itself, at any time until the upload is
+    /// done.
     CoherentHost,
-    /// `legacy`: other code means the legacy default stream by stream 0. It was built, or linked,
-    /// without an option for default streams.
+    /// `legacy`: other code uses stream 0 as the legacy default stream. It was built, or linked, without an
+    /// option for default streams.
     Legacy,
-    /// `ptds`: other code means the default stream of the calling thread by stream 0. It was built
-    /// with per-thread default streams.
+    /// `ptds`: other code uses stream 0 as the default stream of the calling thread. It was built with
+    /// per-thread default streams.
     PerThread,
 }
 
-/// What a [`Profile`] says, a field for each row in which profiles differ.
+/// The rules of a [`Profile`], a field for each row in which profiles differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
-    /// Row 6, `cuMemcpyHtoDAsync` of pageable memory: when the source may be read, the most benign
-    /// way first.
+    /// Row 6, `cuMemcpyHtoDAsync` of pageable memory: when the source may be read, the most harmless way
+    /// first.
     pub pageable_upload: &'static [SourceRead],
-    /// Row 7, `cuMemcpyDtoHAsync` to pageable memory: whether the call returns when the copy is
-    /// done, and with it all that its stream was given before.
+    /// Row 7, `cuMemcpyDtoHAsync` to pageable memory: whether the call returns only when the copy, and all
+    /// earlier work of its stream, is done.
     pub pageable_download_blocks: bool,
-    /// Rows 26 and 27: what other code means by stream 0.
+    /// Rows 26 and 27: the stream that other code means by stream 0.
     pub null_stream: NullStream,
 }
 
-/// When an upload of pageable memory reads its source.
+/// The time when an upload of pageable memory reads its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "these are the three that documentation leaves open")]
 pub enum SourceRead {
-    /// During the call, which first waits for what the stream was given before: row 6 (b).
+    /// During the call, which first waits for earlier work of the stream: row 6 (b).
     AfterEarlierWork,
-    /// During the call, before what the stream was given before, if that has not run: row 6 (a).
+    /// During the call, before earlier work of the stream that has not run: row 6 (a).
     AtOnce,
-    /// When the stream comes to it, after the call returned: row 6 (c).
+    /// At the upload's turn in the stream, after the call returned: row 6 (c).
     InStreamOrder,
 }
 
-/// What other code means by stream 0.
+/// The stream that other code means by stream 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there are two default streams")]
 pub enum NullStream {
-    /// Unknown. Only the common promises of both hold: the promises of the default stream of a
-    /// thread.
+    /// Unknown. Only the promises that both streams share hold, which are those for the per-thread default
+    /// stream.
     Either,
     /// The legacy default stream: ordered with all streams that are not non-blocking.
     Legacy,
@@ -114,11 +114,11 @@ impl Profile {
         }
     }
 
-    /// What it says.
+    /// Its rules.
     #[must_use]
     pub const fn rules(self) -> Rules {
         use SourceRead::{AfterEarlierWork, AtOnce, InStreamOrder};
-        // Choice 0 comes first: runs are shrunk to it.
+        // Choice 0 is the first way: runs are shrunk towards it.
         let strict = Rules {
             pageable_upload: &[InStreamOrder, AfterEarlierWork, AtOnce],
             pageable_download_blocks: false,
@@ -139,13 +139,13 @@ impl Profile {
 }
 
 impl Rules {
-    /// Whether an upload of pageable memory may read what earlier work of its stream has not
-    /// written yet.
+    /// Whether an upload of pageable memory may read bytes that earlier work of its stream has not written
+    /// yet.
     pub(crate) fn may_read_early(&self) -> bool {
         self.pageable_upload.contains(&SourceRead::AtOnce)
     }
 
-    /// Whether the source of an upload of pageable memory is free when the call returns.
+    /// Whether the source of an upload of pageable memory may be reused when the call returns.
     pub(crate) fn source_is_free_at_return(&self) -> bool {
         !self.pageable_upload.contains(&SourceRead::InStreamOrder)
     }
@@ -166,7 +166,7 @@ impl FromStr for Profile {
     }
 }
 
-/// A text that names no profile.
+/// The error for a text that names no profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseProfileError(String);
 

@@ -1,8 +1,8 @@
-//! Stream programs: what a host thread issues on raw streams, as data.
+//! Stream programs: the operations that a host thread issues on raw streams, as data.
 //!
 //! A program is the sequence of operations that a host thread issues on streams without automatic
-//! synchronization. It is written as one line of JSON, so a failing case is printed, saved, played
-//! again and kept as a regression:
+//! synchronization. It is written as one line of JSON, so a failing case can be printed, saved, played again
+//! and kept as a regression test:
 //!
 //! ```
 //! use devarray_mock::{MockDevice, program::Program};
@@ -55,7 +55,7 @@ pub use ops::{Block, Op};
 use devarray::timeline::Timeline;
 use ops::Prepared;
 
-/// A program, checked: every name is known, every number in its range.
+/// A checked program: every name is known, and every number is in its range.
 #[derive(Clone)]
 pub struct Program {
     id: String,
@@ -71,8 +71,8 @@ pub struct Program {
 #[derive(Debug, Clone)]
 struct Buffer {
     bytes: usize,
-    /// Filled with zeros (`true`) or uninitialized before the program begins; allocated by it if
-    /// none.
+    /// Filled with zeros (`true`) or uninitialized before the program begins; if none, the program allocates
+    /// it.
     from_start: Option<bool>,
 }
 
@@ -90,13 +90,13 @@ impl Program {
         &self.id
     }
 
-    /// What it must give, if the file says so.
+    /// The expected result, if the file has one.
     #[must_use]
     pub fn expect(&self) -> Option<&Expect> {
         self.expect.as_ref()
     }
 
-    /// How many operations it has.
+    /// The number of operations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ops.len()
@@ -108,14 +108,14 @@ impl Program {
         self.ops.is_empty()
     }
 
-    /// An operation as text, as the file has it; none if there is none of that number.
+    /// The text of an operation, as in the file; none if there is no operation of that number.
     #[must_use]
     pub fn op_text(&self, index: usize) -> Option<String> {
         self.ops.get(index).map(Prepared::text)
     }
 
-    /// Labels each span of its timeline with its operation, in place of the line of the library
-    /// that enqueued it.
+    /// Labels each span of its timeline with the operation's text, in place of the library's source line that
+    /// enqueued it.
     pub fn annotate(&self, timeline: &mut Timeline) {
         for span in timeline.tracks.iter_mut().flat_map(|track| &mut track.spans) {
             span.location = None;

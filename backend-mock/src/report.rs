@@ -7,7 +7,7 @@ use crate::{
     finding::{Code, Finding},
 };
 
-/// Live objects of a device, and the mistakes made on it. `Display` is for people.
+/// The live objects of a device, and the mistakes made on it. `Display` is for people.
 ///
 /// ```
 /// use devarray::backend::Device;
@@ -34,19 +34,18 @@ pub struct Report {
     pub streams: usize,
     /// Events that were not dropped.
     pub events: usize,
-    /// Adoptions of memory that were not given up.
+    /// The number of adoptions of memory that were not given back.
     pub adopted: usize,
-    /// Memory of other processes that was opened and not closed.
+    /// The number of memories of other processes that were opened and not closed.
     pub opened: usize,
-    /// Mistakes that were seen, in the order in which they were.
+    /// The mistakes that were found, in order.
     pub findings: Vec<Finding>,
-    /// Uses that were right but slow or needless, in the same order; empty unless [asked
-    /// for](crate::Builder::lints).
+    /// Uses that are right but slow or needless, in order; empty unless [asked for](crate::Builder::lints).
     pub lints: Vec<Finding>,
 }
 
 impl Report {
-    /// Whether nothing is alive and nothing was done wrong. Lints are not counted.
+    /// Whether nothing is alive and no mistake was found. Lints do not count.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.buffers.is_empty()
@@ -98,13 +97,13 @@ impl fmt::Display for Report {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveBuffer {
-    /// Which allocation it is.
+    /// The identity of the allocation.
     pub id: BufferId,
     /// Its size.
     pub len_bytes: usize,
     /// Its device address.
     pub address: u64,
-    /// Where it was allocated: the nearest caller that is not `#[track_caller]`.
+    /// The place where it was allocated: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
 }
 
@@ -114,16 +113,16 @@ pub struct LiveBuffer {
 pub struct LiveHostBuffer {
     /// Its size.
     pub len_bytes: usize,
-    /// Where it was allocated: the nearest caller that is not `#[track_caller]`.
+    /// The place where it was allocated: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
 }
 
-/// Memory of the program's own that was pinned and not released.
+/// The program's own memory that was pinned and not released.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveRegistration {
     /// Its size.
     pub len_bytes: usize,
-    /// Where it was registered: the nearest caller that is not `#[track_caller]`.
+    /// The place where it was registered: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
 }

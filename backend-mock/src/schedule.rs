@@ -1,4 +1,4 @@
-//! Every nondeterministic choice, made in one place.
+//! Schedules: every nondeterministic choice is made here.
 
 mod priorities;
 
@@ -8,74 +8,73 @@ use crate::{
 };
 use priorities::Priorities;
 
-/// How the simulator chooses among the orders that the contract of
-/// [`Stream`](devarray::backend::Stream) allows. Whatever it says, the operations enqueued first run
-/// where more are queued than [may be](crate::Builder::most_queued).
+/// The way in which the simulator chooses among the orders that the contract of
+/// [`Stream`](devarray::backend::Stream) allows. Under every schedule, if more operations are queued than
+/// [allowed](crate::Builder::most_queued), the oldest run first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// Everything runs as soon as it is enqueued, whole and in order: what a test on an idle device
+    /// Everything runs as soon as it is enqueued, whole and in order: the order that a test on an idle device
     /// usually sees.
     Eager,
-    /// Nothing runs before something waits for it, and then only the work that the wait needs,
-    /// oldest first. Shows reads of memory that nobody waited for.
+    /// Nothing runs until something waits for it, and then only the work that the wait needs runs, the oldest
+    /// first. Shows reads of memory that nobody waited for.
     #[default]
     Lazy,
-    /// Nothing runs before something waits; then the work enqueued last runs first, wanted or not,
-    /// and copies run in pieces from the back. Shows writes that overtake a reader.
+    /// Nothing runs until something waits; then the newest work runs first, needed or not, and copies run in
+    /// pieces from the back. Shows writes that overtake a reader.
     ReverseLazy,
     /// Every choice is drawn from the seed.
     Random,
-    /// The host and each stream have a priority drawn from the seed, and the highest that can run
-    /// goes on. At `depth - 1` of the first `steps` steps, the one that goes on falls behind all
-    /// others. A mistake that needs only `depth` steps in one order is found with a chance of at
-    /// least one in `(streams + 1) × steps^(depth - 1)`, however long the run is (Burckhardt and
-    /// others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010).
+    /// The host and each stream have a priority drawn from the seed, and the one with the highest that can
+    /// run continues. At `depth - 1` of the first `steps` steps, the one that continues falls behind all
+    /// others. A mistake that needs only `depth` steps in one order is found with a chance of at least one in
+    /// `(streams + 1) × steps^(depth - 1)`, however long the run is (Burckhardt and others, "A randomized
+    /// scheduler with probabilistic guarantees of finding bugs", 2010).
     Priorities {
-        /// How many steps must be in one order.
+        /// The number of steps that must be in one order.
         depth: usize,
-        /// About how many steps a run has: [`MockDevice::steps`](crate::MockDevice::steps) of
-        /// another one.
+        /// The approximate number of steps in a run: [`MockDevice::steps`](crate::MockDevice::steps) of
+        /// another run.
         steps: u64,
     },
-    /// Every choice is the trace's; past its end, the benign one.
+    /// Every choice is taken from the trace; past its end, the harmless one.
     Replay(Trace),
 }
 
-/// What is being chosen. 0 is always the benign way.
+/// The kind of choice. Way 0 is always the harmless one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// In a call that does not wait: each ready stream, the one whose next operation was enqueued
-    /// first being 0; last, return to the caller.
+    /// In a call that does not wait: each ready stream, where 0 is the stream whose next operation was
+    /// enqueued first; last, a return to the caller.
     Next,
-    /// In a wait: what the wait needs is 0, then each other ready stream as above.
+    /// In a wait: 0 is the stream that the wait needs, then each other ready stream as above.
     Needed,
-    /// Into how many pieces more than one an operation is torn.
+    /// The number of pieces beyond one into which an operation is divided.
     Tear,
-    /// Which of the remaining pieces is next, the first being 0.
+    /// The remaining piece that is next; 0 is the first.
     Piece,
-    /// Where memory is allocated: 0 at a fresh address, k at the k-th most recently freed that
-    /// fits.
+    /// The place of an allocation: 0 is a fresh address, k is the k-th most recently freed range that fits.
     Reuse,
-    /// When an upload of pageable memory reads its source, among the ways that the profile leaves
-    /// open.
+    /// When an upload of pageable memory reads its source, among the ways that the profile allows.
     Source,
-    /// Whether a call fails that a plan lets fail now and then: 0 is no.
+    /// Whether a call fails that a plan lets fail at random; 0 is no.
     Fault,
-    /// The rank that goes on: at an entry of the engine 0 is the rank that comes, else the next in turn.
+    /// The rank that continues. On entry to the engine, 0 is the rank that enters; otherwise the next in
+    /// turn.
     Rank,
-    /// What an operation does that loses the device: 0 nothing before, 1 some of its work.
+    /// The amount of work that an operation does before it loses the device: 0 is none, 1 is some.
     Doom,
 }
 
-/// The one source of nondeterminism.
+/// The only source of nondeterminism.
 #[derive(Debug)]
 pub(crate) struct Chooser {
     schedule: Schedule,
     rng: SplitMix64,
-    /// Choices so far.
+    /// The number of choices so far.
     choices: usize,
-    /// How often it was decided who goes on.
+    /// The number of times that it was chosen what continues.
     steps: u64,
     hash: u64,
     recorded: Option<Trace>,
@@ -93,8 +92,8 @@ impl Chooser {
         Self { schedule, rng, choices: 0, steps: 0, hash: 0, recorded, priorities }
     }
 
-    /// One of the ways `0..ways`, 0 being the benign one. A choice of one way is none, and is not
-    /// recorded.
+    /// Chooses one of the ways `0..ways`, where 0 is the harmless one. If there is only one way, nothing is
+    /// chosen or recorded.
     pub(crate) fn choose(&mut self, kind: Choice, ways: usize) -> usize {
         if ways <= 1 {
             return 0;
@@ -111,7 +110,8 @@ impl Chooser {
         self.keep(kind, ways, way)
     }
 
-    /// Which of the streams goes on: its place in the list; past it, the host does, if it may.
+    /// Chooses the stream that continues: its index in the list; the index after the last stands for the
+    /// host, if it may continue.
     pub(crate) fn choose_stream(&mut self, kind: Choice, streams: &[usize], may_return: bool) -> usize {
         let ways = streams.len() + usize::from(may_return);
         self.steps += 1;
@@ -122,8 +122,8 @@ impl Chooser {
         if ways > 1 { self.keep(kind, ways, way) } else { way }
     }
 
-    /// Whether something happens that does once in `one_in` times; never if that is 0. Drawn from
-    /// the seed under every schedule but a replay.
+    /// Whether an event with a chance of one in `one_in` happens; never if that is 0. Drawn from the seed
+    /// under every schedule except a replay.
     pub(crate) fn unlikely(&mut self, one_in: usize) -> bool {
         let way = match &self.schedule {
             _ if one_in == 0 => return false,
@@ -142,7 +142,7 @@ impl Chooser {
         way
     }
 
-    /// Takes words that describe what happened into the hash of the run.
+    /// Adds words that describe an event to the hash of the run.
     pub(crate) fn note(&mut self, words: [u64; 3]) {
         for word in words {
             self.hash = mix(self.hash.rotate_left(1) ^ word.wrapping_add(1));

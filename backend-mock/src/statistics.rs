@@ -1,14 +1,14 @@
-//! Counts of operations enqueued and run.
+//! Counts of operations that were enqueued and that have run.
 
 use std::ops::AddAssign;
 
-/// What a device did so far.
+/// The operations and calls of a device so far.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Operations that were enqueued.
     pub enqueued: Counts,
-    /// Operations that have run; those a failure cancelled are not among them.
+    /// Operations that have run, without those that a failure cancelled.
     pub executed: Counts,
     /// Operations that a failure cancelled before they had run.
     pub cancelled: Counts,
@@ -38,13 +38,13 @@ pub struct Counts {
     pub maps: Tally,
     /// Reductions and scans of device memory.
     pub reductions: Tally,
-    /// Elements picked and put by index on device memory.
+    /// Gathers and scatters of device memory.
     pub gathers: Tally,
-    /// Elements ordered, searched, counted, and combined by index on device memory.
+    /// Sorts, searches, counts and sums by index on device memory.
     pub orders: Tally,
     /// Matrix products on device memory.
     pub products: Tally,
-    /// Launches of kernels of the program's own.
+    /// Launches of the program's own kernels.
     pub launches: Tally,
     /// Exchanges with other ranks on device memory.
     pub exchanges: Tally,
@@ -85,18 +85,18 @@ impl Counts {
     }
 }
 
-/// Operations of one kind.
+/// The operations of one kind.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
-    /// How many.
+    /// The number of operations.
     pub count: u64,
-    /// The bytes they moved, allocated or freed together.
+    /// The total bytes that they moved, allocated or freed.
     pub bytes: u64,
 }
 
 impl AddAssign<usize> for Tally {
-    /// One more operation, of `len_bytes`.
+    /// Counts one more operation, on `len_bytes` bytes.
     fn add_assign(&mut self, len_bytes: usize) {
         self.count += 1;
         self.bytes += len_bytes as u64;

@@ -1,23 +1,23 @@
-//! The simulated time: what takes how long.
+//! The simulated time of operations and calls.
 
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
-/// When an event was reached; nothing before.
+/// The time when an event was reached; empty before.
 pub(crate) type Stamp = Arc<OnceLock<Duration>>;
 
-/// Time of a host call, besides its waits.
+/// The time of a host call, without its waits.
 pub(crate) const CALL_TIME: Duration = Duration::from_nanos(100);
 
-/// Time of an operation that moves no bytes.
+/// The time of an operation that moves no bytes.
 const STEP_TIME: Duration = Duration::from_nanos(100);
 
-/// Time of an operation that moves bytes, besides the bytes.
+/// The time of an operation that moves bytes, without the time for the bytes.
 const OPERATION_TIME: Duration = Duration::from_micros(1);
 
-/// Bytes that are moved in a nanosecond.
+/// The number of bytes that are moved in a nanosecond.
 const BYTES_A_NANOSECOND: u64 = 1000;
 
 /// The simulated time of an operation: a microsecond, and a nanosecond for each 1,000 bytes; a

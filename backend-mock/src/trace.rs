@@ -1,15 +1,15 @@
-//! A run, as the list of choices that made it.
+//! Traces: a run as the list of its choices.
 
 use std::{fmt, str::FromStr};
 
-/// The choices of one run in order: wherever the simulator could go on in more than one way, the
-/// number of the way it took, 0 being the benign one.
+/// The choices of one run in order: wherever the simulator could continue in several ways, the
+/// number of the way that it took; 0 is the harmless way.
 ///
 /// [`Schedule::Replay`](crate::Schedule::Replay) repeats the run. Choices past the end are 0, so
-/// trailing zeros mean nothing, and a failing run is understood by turning as many choices as
-/// possible to 0.
+/// trailing zeros mean nothing, and a failing run becomes understandable by changing as many
+/// choices as possible to 0.
 ///
-/// Written and read as numbers with dots between: `0.0.2.0.1`.
+/// A trace is written and read as numbers separated by dots: `0.0.2.0.1`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Trace(Vec<usize>);
 
@@ -55,7 +55,7 @@ impl FromStr for Trace {
     }
 }
 
-/// A text that is not a trace.
+/// The error for a text that is not a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseTraceError {
     part: String,

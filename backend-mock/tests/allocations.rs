@@ -1,5 +1,5 @@
-//! Memory that the simulator takes from the heap for a play, in numbers that are the same on every
-//! machine: speed cannot be lost unseen.
+//! Counts the heap memory that the simulator takes for a play. The numbers are equal on every
+//! machine, so that a loss of speed is noticed.
 #![allow(unsafe_code)] // counting allocations needs an allocator, whose trait is unsafe
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -17,7 +17,7 @@ use std::{
 use devarray::{Array, Context};
 use devarray_mock::{Builder, MockDevice, Schedule, program::Program};
 
-/// Allocations of a play of twelve operations: 50 when this was written.
+/// The most allocations for a play of twelve operations; it was 50 when this was written.
 const MOST_A_PLAY: usize = 52;
 
 thread_local! {
@@ -25,7 +25,7 @@ thread_local! {
     static LIVE_BYTES: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting the allocations and the bytes of each thread.
+/// The system's allocator, which also counts the allocations and the bytes of each thread.
 struct Counting;
 
 // SAFETY: every call is passed on unchanged; a growing allocation goes through `alloc` by default.
@@ -47,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Right programs of twelve operations, drawn at random.
+/// Random right programs of twelve operations.
 fn programs() -> Vec<Program> {
     let drawn = (0..).map(|seed| generator::right(seed, 14)).filter_map(|mut program| {
         let ops = program["ops"].as_array_mut().unwrap();
@@ -57,7 +57,8 @@ fn programs() -> Vec<Program> {
     drawn.take(100).collect()
 }
 
-/// Allocations of a play, on average, on devices with these options; nothing of them is left.
+/// The average number of allocations of a play, on devices with these options; all of them are
+/// freed again.
 fn allocations_a_play(options: &Builder) -> usize {
     const ROUNDS: u64 = 10;
     let programs = programs();
@@ -80,7 +81,7 @@ fn a_play_of_twelve_operations_takes_few_allocations() {
     assert!(allocations_a_play(&options.record_timeline(true)) > MOST_A_PLAY, "what is recorded is counted");
 }
 
-/// The most bytes alive at a time during `operations` for which the host never waits.
+/// The most live bytes at any time during `operations` operations for which the host never waits.
 fn most_live_bytes(options: &Builder, operations: isize) -> isize {
     let before = LIVE_BYTES.get();
     let context = Context::new(options.clone().schedule(Schedule::Eager).build()).unwrap();

@@ -1,5 +1,5 @@
-//! Findings that are no plain mistake: reliance on luck (`may`), and right but needless or slow
-//! work (`lint`). Each code fires, and has a twin in which it does not.
+//! Findings that are not plain mistakes: reliance on luck (`may`), and right but needless or slow
+//! work (`lint`). Each code has a program that gives it, and a twin that does not.
 #![allow(unsafe_code, clippy::unwrap_used)] // makes operations without core, to leave out waits on purpose; helpers of tests
 
 use std::num::NonZeroUsize;
@@ -27,8 +27,8 @@ fn lints(device: &MockDevice) -> Vec<Code> {
 
 /// Uploads all of `data`, which outlives the device's work.
 fn upload(stream: &MockStream, buffer: &MockBuffer, data: &[u8]) {
-    // SAFETY: in bounds. A conflict with it is defined on the simulator, and the memory is
-    // not touched by the test itself.
+    // SAFETY: in bounds. The simulator defines the effect of a conflict, and the test itself does
+    // not touch the memory.
     stream.upload(&unsafe { UploadOp::new_unchecked(buffer, 0, data.as_ptr(), data.len()) }).unwrap();
 }
 
@@ -38,14 +38,14 @@ fn download(stream: &MockStream, buffer: &MockBuffer, data: &mut [u8]) {
     stream.download(&unsafe { DownloadOp::new_unchecked(buffer, 0, data.as_mut_ptr(), data.len()) }).unwrap();
 }
 
-/// Like [`upload`], of pinned memory.
+/// Like [`upload`], for pinned memory.
 fn upload_pinned(stream: &MockStream, buffer: &MockBuffer, data: &MockHostBuffer) {
     let (start, len_bytes) = (data.as_ptr().cast_const(), data.len_bytes());
     // SAFETY: as for an upload.
     stream.upload(&unsafe { UploadOp::new_unchecked(buffer, 0, start, len_bytes) }).unwrap();
 }
 
-/// Uploads memory and writes it again: pageable or registered, with a wait or none.
+/// Uploads memory and writes it again: pageable or registered memory, with or without a wait.
 fn source_written_again(registered: bool, waits: bool) -> Vec<Code> {
     let device = MockDevice::new();
     let stream = device.open_stream().unwrap();
@@ -66,7 +66,8 @@ fn source_written_again(registered: bool, waits: bool) -> Vec<Code> {
     codes
 }
 
-/// CUDA may read pageable memory at the call, and need not. It does not read pinned memory then.
+/// CUDA may read pageable memory during the call, but need not. It does not read pinned memory
+/// then.
 #[test]
 fn da21_pageable_memory_is_written_again_after_its_upload() {
     assert_eq!(source_written_again(false, false), [Code::ReliesOnProfile]);
@@ -78,8 +79,8 @@ fn da21_pageable_memory_is_written_again_after_its_upload() {
     assert_eq!((told.to_string().as_str(), told.class()), ("may[DA21]", Class::May));
 }
 
-/// A download to pageable memory may return when it is done, and with it everything before it on
-/// its stream.
+/// A download to pageable memory may return only when it is done, and with it everything before it
+/// on its stream.
 #[test]
 fn da21_what_a_download_may_have_waited_for() {
     let run = |pageable: bool, other_buffer: bool, event: bool| {
@@ -106,8 +107,8 @@ fn da21_what_a_download_may_have_waited_for() {
     assert_eq!(run(true, false, true), []);
 }
 
-/// Bytes that a copy that may have blocked does not cover are a plain mistake, beside bytes that it
-/// does cover as well.
+/// If a copy that may have blocked covers only some of the bytes, the other bytes are a plain
+/// mistake.
 #[test]
 fn a_mistake_that_nothing_would_order_is_no_reliance() {
     let device = MockDevice::new();
@@ -118,8 +119,8 @@ fn a_mistake_that_nothing_would_order_is_no_reliance() {
     let mut slice = [0; 4];
     upload_pinned(&one, &buffer, &data);
     two.wait(&one.record().unwrap()).unwrap();
-    // Both read what `one` wrote; the copy of `two` may block; the copy of `three` goes to pinned
-    // memory, so it does not.
+    // Both read the bytes that `one` wrote. The copy of `two` may block; the copy of `three` goes
+    // to pinned memory, so it does not.
     download(&two, &buffer, &mut slice);
     let mut other = [0; 4];
     // SAFETY: the memory outlives the registration.
@@ -157,7 +158,7 @@ fn da27_the_host_waits_twice() {
     assert_eq!(played(&json!([fill, stream, fill, stream])), []);
     assert_eq!(played(&json!([fill, record, event, fill, stream])), []);
     assert_eq!(played(&json!([fill, record, fill, event, stream])), []);
-    // A wait for the device is for whatever there is.
+    // A wait for the device always has a purpose.
     assert_eq!(played(&json!([fill, stream, all])), []);
 }
 
@@ -180,7 +181,8 @@ fn da28_a_stream_waits_for_what_it_comes_after() {
     assert_eq!(played(&json!([wait(1, 0)])), [], "never recorded");
 }
 
-/// A user's own code: told with its line, on request only, and clean all the same.
+/// A user's own code: lints are reported with their line, only on request, and the report is still
+/// clean.
 #[test]
 fn lints_are_off_unless_asked_for_and_no_mistakes() {
     for asked in [true, false] {
@@ -213,7 +215,7 @@ fn lints_are_off_unless_asked_for_and_no_mistakes() {
     }
 }
 
-/// Asking again whether an event is ready is how one waits by asking.
+/// Querying an event again and again is a way to wait.
 #[test]
 fn a_query_is_no_needless_wait() {
     let device = MockDevice::builder().lints(true).build();

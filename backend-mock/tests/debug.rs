@@ -1,7 +1,7 @@
-//! `{:?}` of every public type of the simulator is short: the whole simulator is behind most of
-//! them.
+//! The `{:?}` output of every public type of the simulator is short, although most of them refer to
+//! the whole simulator.
 #![expect(clippy::unwrap_used, reason = "tests")]
-#![allow(unsafe_code)] // lends memory, which stays
+#![allow(unsafe_code)] // lends memory, which stays allocated
 
 #[path = "../../core/tests/debug/shown.rs"]
 mod shown;
@@ -19,7 +19,7 @@ use devarray_mock::{
 };
 use shown::Shown;
 
-/// Fills on one stream and reads on another, with nothing between.
+/// Fills on one stream and reads on another, with no order between them.
 fn race(device: MockDevice) -> devarray::Result<Vec<u8>> {
     let context = Context::new(device)?;
     // SAFETY: the simulator defines what a missing order does.
@@ -47,7 +47,7 @@ fn device(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("MockStream", &stream);
     shown.add("MockStream", &device.null_stream());
     shown.add("Rank", &device.cluster(1, |rank| rank)[0]);
-    // It is inside a `Communicator`.
+    // It is covered by `Communicator`.
     shown.is_shown_elsewhere(["MockCommunicator"]);
     shown.add("MockEvent", &stream.record()?);
     let len_bytes = NonZeroUsize::new(4096).unwrap();
@@ -70,7 +70,7 @@ fn device(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let module = unsafe { device.load_module(b"scale 16\ntable 4096\n") }?;
     shown.add("MockModule", &module);
     let address = devarray::backend::Buffer::address(&buffer);
-    // SAFETY: the memory is there until it is freed below.
+    // SAFETY: the memory exists until it is freed below.
     let (adopted, adoption) = unsafe { device.adopt(address, 0..64) }?;
     shown.add("MockAdopted", &adoption);
     drop((adopted, adoption));
@@ -104,7 +104,7 @@ fn findings(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("Access", &Access::Lifetime);
     shown.add("Code", &finding.code);
     shown.add("Class", &finding.code.class());
-    // The text that people read is whole.
+    // The text for people is complete.
     assert!(finding.to_string().contains("no happens-before path"), "{finding}");
     let device = MockDevice::new();
     drop(race(device.clone()));

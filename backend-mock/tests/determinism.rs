@@ -1,13 +1,13 @@
-//! A run follows from the options of its device and the calls made on it: the same again has the
-//! same choices, the same order, the same failures and the same outcome, under every schedule and
-//! every plan of faults. So a line that repeats a run repeats it.
+//! A run is determined by the options of its device and the calls made on it: equal options and
+//! calls give the same choices, the same order, the same failures and the same outcome, under every
+//! schedule and every plan of faults. So a line that repeats a run really repeats it.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::HashSet;
 
 use devarray_mock::{FaultPlan, Finding, MockDevice, Schedule, program::Program};
 
-/// All that can be told of a run.
+/// Everything that can be observed of a run.
 #[derive(Debug, PartialEq)]
 struct Seen {
     played: devarray::Result<Result<Vec<Vec<u8>>, Finding>>,
@@ -60,7 +60,7 @@ fn every_seed_run_twice_is_the_same_run() {
             for plan in &plans {
                 for seed in 0..3 {
                     let first = run(program, schedule, seed, plan);
-                    // Memory of another place, and of another age.
+                    // Shifts the memory of this run to other addresses.
                     let _elsewhere = Box::new([0_u8; 100]);
                     assert_eq!(
                         run(program, schedule, seed, plan),
@@ -77,7 +77,7 @@ fn every_seed_run_twice_is_the_same_run() {
     assert!(runs == 63 * 5 * 6 * 3 && failed > 1000, "{failed} of {runs} runs had a failure");
 }
 
-/// The hash tells runs apart: it would not be worth much if it were always the same.
+/// The hash distinguishes runs; a constant hash would be useless.
 #[test]
 fn other_seeds_are_other_runs() {
     let programs = programs();

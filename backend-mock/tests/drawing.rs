@@ -1,5 +1,5 @@
-//! The timeline that a finding draws: the two operations marked, what orders them shown, never
-//! wider than a terminal.
+//! The timeline that a finding draws: it marks both operations, shows the steps that order them,
+//! and is never wider than a terminal.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray_mock::{Finding, MockDevice, program::Program};
@@ -54,7 +54,7 @@ fn what_the_host_waited_for_is_drawn() {
     assert_eq!(finding(&ops).timeline, due);
 }
 
-/// A stream that nothing is ordered with has no column, and what is left out leaves a mark.
+/// A stream without any order to others has no column, and omitted steps leave a mark.
 #[test]
 fn a_stream_that_has_nothing_to_do_with_it_is_left_out() {
     let ops = json!([fill(2, 32), fill(0, 0), fill(2, 36), download(1)]);
@@ -80,7 +80,7 @@ fn a_stream_that_has_nothing_to_do_with_it_is_left_out() {
     assert_eq!(finding(&ops).timeline, due);
 }
 
-/// Where many lines come before the finding, only the newest ten are drawn, after `...`.
+/// If there are many steps before the finding, only the newest ten lines are drawn, after `...`.
 #[test]
 fn what_comes_before_the_first_line_leaves_a_mark() {
     let mut ops = vec![event("record", 3, 1); 20];
@@ -101,7 +101,7 @@ fn a_long_program_is_cut_to_what_matters() {
     ops.push(download(9));
     let finding = finding(&json!(ops));
     let lines = &finding.timeline;
-    // A heading, the names of the streams, 12 operations, and a line where some are left out.
+    // A heading, the names of the streams, 12 operations, and a line for each gap.
     let gaps = lines.iter().filter(|line| line.trim() == "...").count();
     assert_eq!(lines.len(), 14 + gaps, "{lines:#?}");
     assert_eq!(lines[2], ">   #0  fill");
@@ -127,7 +127,7 @@ fn no_line_is_wider_than_a_terminal() {
     assert!(marked >= 2, "{:#?}", finding.timeline);
 }
 
-/// About one operation alone there is nothing to draw.
+/// For a single operation there is nothing to draw.
 #[test]
 fn one_operation_is_not_drawn() {
     let outside = json!({"do": "fill", "stream": 0, "buf": "b", "off": 61, "len": 4, "value": 1});

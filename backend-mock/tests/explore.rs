@@ -1,4 +1,4 @@
-//! Exploring finds what is wrong with a program, makes the run small, and repeats it.
+//! Exploring finds the mistake in a program, reduces the run, and repeats it.
 #![allow(unsafe_code)] // opens unchecked streams, to make the mistakes that are to be found
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -15,7 +15,7 @@ use devarray_mock::{
 
 use impatient::impatient;
 
-/// Fills on one stream and reads on another, whose order the caller is responsible for.
+/// Fills on one stream and reads on another; the caller is responsible for the order.
 fn relay(device: MockDevice, waits: bool) -> Vec<u8> {
     let context = Context::new(device).unwrap();
     // SAFETY: deliberately not ordered if `waits` is false; on the simulator that is defined.
@@ -29,7 +29,7 @@ fn relay(device: MockDevice, waits: bool) -> Vec<u8> {
         two.wait(&one.record().unwrap()).unwrap();
     }
     let bytes = array.to_vec(&two).unwrap();
-    // The stream of its home frees the array.
+    // The array's own stream frees it.
     one.wait(&two.record().unwrap()).unwrap();
     bytes
 }
@@ -55,7 +55,8 @@ fn a_missing_wait_is_found_at_once_and_told_in_full() {
     assert!(text.contains("\n  replay: DEVARRAY_REPLAY=v1: cargo test "), "the benign run shows it: {text}");
 }
 
-/// A finding names a schedule that acts it out, and this happens under that schedule.
+/// A finding names a schedule in which the operations do run in the wrong order, and they do under
+/// that schedule.
 #[test]
 fn a_finding_comes_with_a_schedule_that_acts_it_out() {
     let failure = Explore::new().run(|device| relay(device, false)).unwrap_err();
@@ -123,14 +124,14 @@ fn malformed_replays_say_what_is_wrong() {
     assert!(error("v1+new:0").contains("there is no profile \"new\", only strict, "));
 }
 
-/// The premise of the shrinking test: no schedule but an eager one is done at once.
+/// The premise of the test of shrinking: only under an eager schedule is the work done at once.
 #[test]
 fn a_lazy_device_is_not_done_at_once() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
     assert!(std::panic::catch_unwind(|| impatient(device)).is_err());
 }
 
-/// Downloads to memory that is not pinned, and looks at it at once. The judge is told of nothing.
+/// Downloads to memory that is not pinned, and reads it at once. The judge is not told.
 fn looks_at_once(device: MockDevice) {
     let stream = Context::new(device).unwrap().stream().unwrap();
     let array = Array::full(&stream, &[8], 7_u8).unwrap();
@@ -140,7 +141,7 @@ fn looks_at_once(device: MockDevice) {
     // SAFETY: in bounds, and the memory is never freed.
     let op = unsafe { DownloadOp::new_unchecked(view.buffer().unwrap(), 0, start, 8) };
     stream.raw().download(&op).unwrap();
-    // SAFETY: inside the memory; no operation runs but in calls.
+    // SAFETY: inside the memory; operations run only inside calls.
     assert_eq!(unsafe { start.read() }, 7, "surely the copy waited");
     stream.synchronize().unwrap();
 }
@@ -153,7 +154,7 @@ fn what_only_some_profiles_allow_is_told_with_their_names() {
     assert_eq!((failure.profile, failure.right_under), (Profile::Strict, [Profile::Cuda12Discrete].into()));
     let due = "\n  under profile strict; nothing is wrong under cuda12-discrete: it relies on what some machines do";
     assert!(failure.to_string().contains(due), "{failure}");
-    // Every one of the others shows the same, and says in the line that repeats it which it is.
+    // Every other profile shows the same mistake, and the line that repeats it names the profile.
     let others = [Profile::CoherentHost, Profile::Legacy, Profile::PerThread];
     for profile in others {
         let failure = all.clone().profiles([profile]).run(looks_at_once).unwrap_err();
@@ -166,7 +167,8 @@ fn what_only_some_profiles_allow_is_told_with_their_names() {
         let again = Explore::new().profiles([named.profile]).replay(named.trace, looks_at_once).unwrap_err();
         assert_eq!(again.wrong, failure.wrong);
     }
-    // The twin: where it blocks nothing is wrong, and what is right is so under all.
+    // The twin: under a profile that blocks, nothing is wrong; and a right program is right under
+    // all profiles.
     assert_eq!(all.clone().profiles([Profile::Cuda12Discrete]).run(looks_at_once), Ok(13));
     assert_eq!(all.run(|device| relay(device, true)), Ok(5 * 13));
 }

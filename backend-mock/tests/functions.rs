@@ -1,5 +1,4 @@
-//! Findings of the simulator in programs that compute: values that were never given, missing waits,
-//! calls that fail.
+//! Findings in programs that compute: values that were never written, missing waits, failing calls.
 #![allow(unsafe_code)] // opens unchecked streams, to make the mistakes that are to be found
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -43,8 +42,8 @@ fn a_function_of_the_part_that_has_values_is_not() {
     assert_eq!(codes(&device), []);
 }
 
-/// One memory, adopted twice, unknown to borrows: an operation that reads what it writes
-/// is refused, and found on a stream whose program sees to order.
+/// One memory is adopted twice, which borrows cannot see: an operation that reads bytes that it writes is
+/// refused, or, on an unchecked stream, found.
 #[test]
 fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_place() {
     type Bytes = ErasedArray<MockDevice>;
@@ -80,14 +79,13 @@ fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_plac
         for (start, is_wrong) in [(8, false), (0, !may_be_in_place), (1, true), (7, true)] {
             let device = MockDevice::new();
             let context = Context::new(device.clone()).unwrap();
-            // SAFETY: all is done on this one stream.
+            // SAFETY: all work is on this one stream.
             let unchecked = || unsafe { context.unchecked_stream() };
             let stream = if checked { context.stream() } else { unchecked() }.unwrap();
             let released = Array::<u8, _>::zeros(&stream, &[16]).unwrap().release(&stream).unwrap();
             let window = |start: usize| {
                 let layout = Layout::new(&[8], &[1], start).unwrap();
-                // SAFETY: inside the memory, which is not freed; whether the two share bytes is what is looked
-                // at.
+                // SAFETY: inside the memory, which is not freed; the test examines whether both share bytes.
                 unsafe { ErasedArray::adopt(&stream, released.address(), &layout, 1, ()) }.unwrap()
             };
             let answer = call(&stream, &window(0), &mut window(start));
@@ -99,7 +97,7 @@ fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_plac
     }
 }
 
-/// Memory that other code lent twice, to the elements that a mask selects and to their count.
+/// Memory that other code lent twice: for the elements that a mask selects, and for their count.
 #[test]
 fn a_count_among_the_elements_that_are_written_is_refused() {
     for (start, is_wrong) in [(3, false), (0, true), (2, true)] {
@@ -111,7 +109,7 @@ fn a_count_among_the_elements_that_are_written_is_refused() {
         let window = |shape: &[usize], start: usize| {
             let layout = Layout::contiguous(shape, Order::C).unwrap();
             let layout = Layout::new(shape, layout.strides(), start).unwrap();
-            // SAFETY: inside the memory, which is not freed; whether the two share bytes is what is looked at.
+            // SAFETY: inside the memory, which is not freed; the test examines whether both share bytes.
             unsafe { Array::<i64, _>::adopt(&stream, released.address(), &layout, ()) }.unwrap()
         };
         let (mut room, mut count) = (window(&[3], 0), window(&[], start));
@@ -124,7 +122,7 @@ fn a_count_among_the_elements_that_are_written_is_refused() {
     }
 }
 
-/// A copy on one stream, a function on another, in this order or the other.
+/// A copy on one stream and a function on another, in either order.
 fn relay(device: MockDevice, waits: bool, function_first: bool) {
     let context = Context::new(device).unwrap();
     // SAFETY: deliberately not ordered if `waits` is false; on the simulator that is defined.
@@ -149,7 +147,7 @@ fn relay(device: MockDevice, waits: bool, function_first: bool) {
         }
         compute(&mut y).unwrap();
     }
-    // The stream of their home frees the arrays.
+    // The arrays' own stream frees them.
     one.wait(&two.record().unwrap()).unwrap();
     let due = if function_first { 5 } else { 2 };
     let found = z.to_vec(&one).unwrap();
@@ -171,7 +169,7 @@ fn refused(site: Site) -> Error {
     Error::Driver { backend: "mock", operation: site.name(), code: 1, name: "planned".to_owned() }
 }
 
-/// A call into elements that exist, and what they are before and after.
+/// Makes a call into existing elements that fails once, and compares the elements before and after.
 fn fails_once(
     site: Site,
     call: impl Fn(&StreamHandle<MockDevice>, &ErasedArray<MockDevice>, &mut ErasedArray<MockDevice>) -> Result<()>,

@@ -1,5 +1,5 @@
-//! Attempts of host functions to break the simulator: calls into the device, panics, writes of the
-//! bytes that are there anyway, arguments without elements; and the words of findings about
+//! Attempts of host functions to break the simulator: calls into the device, panics, writes of
+//! bytes that are equal to the pattern, arguments without elements; and the words of findings about
 //! arguments.
 #![allow(unsafe_code)] // host functions that are wrong on purpose; unchecked streams
 #![allow(clippy::unwrap_used)] // tests
@@ -32,7 +32,7 @@ fn only(device: &MockDevice) -> (Code, String) {
 static WITHIN_REACH: Mutex<Option<StreamHandle<MockDevice>>> = Mutex::new(None);
 
 devarray::kernel! {
-    /// Calls the device that runs it, or another one, if it is told to.
+    /// Calls the device that runs it, or another one, if `what` says so.
     struct Calls(to: Out<u32>, what: u32);
     image = Image::none();
     launch { Grid::elements(to.len(), 32) }
@@ -49,7 +49,7 @@ devarray::kernel! {
     }
 }
 
-/// All in one test: what is in reach is one for the program.
+/// All in one test, because the reachable stream is a single one for the whole program.
 #[test]
 fn a_host_function_that_calls_a_device_is_found_and_nothing_waits_for_ever() {
     for (schedule, what) in
@@ -59,7 +59,7 @@ fn a_host_function_that_calls_a_device_is_found_and_nothing_waits_for_ever() {
         *WITHIN_REACH.lock().unwrap_or_else(PoisonError::into_inner) = Some(stream.clone());
         let mut to = Array::full(&stream, &[3], 7).unwrap();
         Calls::launch(&stream, &mut to, what).unwrap();
-        // The program goes on.
+        // The program continues.
         let mut more = Array::full(&stream, &[3], 7).unwrap();
         Calls::launch(&stream, &mut more, 0).unwrap();
         assert_eq!(more.to_vec(&stream).unwrap(), [1; 3]);
@@ -76,7 +76,7 @@ fn a_host_function_that_calls_a_device_is_found_and_nothing_waits_for_ever() {
 }
 
 devarray::kernel! {
-    /// Panics with what is no text.
+    /// Panics with a payload that is not text.
     struct PanicsOddly(to: Out<u32>, panics: u32);
     image = Image::none();
     launch { Grid::elements(to.len(), 32) }
@@ -95,13 +95,13 @@ fn a_panic_stops_its_own_launch_alone() {
     let (mut one, mut two) = (Array::full(&stream, &[2], 9).unwrap(), Array::full(&other, &[2], 9).unwrap());
     PanicsOddly::launch(&stream, &mut one, 1).unwrap();
     PanicsOddly::launch(&other, &mut two, 3).unwrap();
-    PanicsOddly::launch(&other, &mut one, 5).unwrap(); // waits for the one that panics
+    PanicsOddly::launch(&other, &mut one, 5).unwrap(); // waits for the kernel that panics
     assert_eq!((one.to_vec(&stream).unwrap(), two.to_vec(&stream).unwrap()), (vec![5; 2], vec![3; 2]));
     assert_eq!(only(&device).0, Code::HostPanicked);
 }
 
 devarray::kernel! {
-    /// Writes one byte behind its elements.
+    /// Writes one byte after its elements.
     struct WritesByte(to: Out<u8>, byte: u8, behind: u8);
     image = Image::none();
     launch { Grid::elements(to.len(), 32) }
@@ -114,7 +114,8 @@ devarray::kernel! {
     }
 }
 
-/// The guards hold a pattern, and a second run another one: a write of either shows in one of them.
+/// The guards hold a pattern, and another one in a second run: a write of either byte shows in one
+/// of the runs.
 #[test]
 fn a_write_outside_of_what_lies_there_anyway_is_found() {
     for byte in [0, 0x3F, 0x5A, 0xFF] {
@@ -135,7 +136,7 @@ fn a_write_outside_of_what_lies_there_anyway_is_found() {
 }
 
 devarray::kernel! {
-    /// to = one + two, of any strides.
+    /// to = one + two, with any strides.
     struct Add(one: In<f32, Strided<1>>, two: In<f32, Strided<1>>, to: Out<f32>);
     image = Image::none();
     launch { has_len(one, to.len())?; has_len(two, to.len())?; Grid::elements(to.len(), 32) }
@@ -170,8 +171,8 @@ devarray::kernel! {
     host { to[0] = from[[0, 0]] + from[[from.shape()[0] - 1, from.shape()[1] - 1]] }
 }
 
-/// Elements that are read may be reached by more indices than any memory holds: once each, and in
-/// steps that lie on each other. The twin is of as many as there are.
+/// Elements that are only read may be reached by more indices than any memory holds: one element
+/// repeated, and steps that overlap. The twin reaches each element once.
 #[test]
 fn an_argument_costs_by_its_bytes_not_by_its_indices() -> Result<()> {
     let (device, stream) = open(Schedule::Lazy);
@@ -202,7 +203,7 @@ impl Drop for Payload {
 }
 
 devarray::kernel! {
-    /// Panics with what panics when it is dropped.
+    /// Panics with a payload that panics when it is dropped.
     struct PanicsTwice(to: Out<u32>, panics: u32);
     image = Image::none();
     launch { Grid::elements(to.len(), 32) }
@@ -214,7 +215,7 @@ devarray::kernel! {
     }
 }
 
-/// The value's own panic is the host function's too: it stays where the first one stays.
+/// The payload's own panic is treated like the host function's.
 #[test]
 fn what_a_host_function_panics_with_is_not_dropped_among_the_locks_of_the_simulator() -> Result<()> {
     for panics in [1, 0] {
@@ -232,7 +233,7 @@ fn what_a_host_function_panics_with_is_not_dropped_among_the_locks_of_the_simula
     Ok(())
 }
 
-/// A kernel on one stream, and then a fill of what it read on another, or the other way round.
+/// A kernel on one stream and then a fill of its input on another, or in the other order.
 fn unordered(kernel_first: bool) -> String {
     let (device, stream) = open(Schedule::Lazy);
     let context = stream.context();
@@ -264,8 +265,8 @@ fn a_missing_wait_names_kernel_and_argument_whichever_came_first() {
     assert!(text.contains("it is argument `two` of kernel `Add`"), "{text}");
 }
 
-/// An array that is made and filled on one stream, and read by a kernel on another that waits for
-/// what `record_at` comes after: nothing, the allocation, or the last write.
+/// An array that is made and filled on one stream, and read by a kernel on another stream. That
+/// stream waits for nothing, for the allocation, or for the last write, as `record_at` says.
 fn made_elsewhere(record_at: usize) -> Vec<Finding> {
     let (device, stream) = open(Schedule::Lazy);
     let context = stream.context();
@@ -300,10 +301,11 @@ fn the_help_names_the_edge_that_is_enough() {
         let (_, rest) = note.split_once("help: record an event on stream ")?;
         rest.split_once(" after #")?.1.split_once(',')?.0.parse::<u64>().ok()
     });
-    // Behind the allocation, its record, the fill, an allocation and two copies: the second copy.
+    // After the allocation come its record, the fill, an allocation and two copies: this is the
+    // second copy.
     let allocation = finding.with[0].0.number;
     assert_eq!(last_write, Some(allocation + 5), "{finding}");
-    // This edge is enough, and the weaker one, from the allocation, is not.
+    // This edge is sufficient; the weaker one, from the allocation, is not.
     assert_eq!(made_elsewhere(2), []);
     let [race] = &made_elsewhere(1)[..] else { panic!("one finding") };
     assert_eq!(race.code, Code::Race);

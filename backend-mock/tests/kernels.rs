@@ -1,5 +1,5 @@
-//! Kernels on the simulator: their turn, their order, their failures, and what their host functions
-//! do wrong.
+//! Kernels on the simulator: how they run, their order, their failures, and mistakes of their host
+//! functions.
 #![allow(unsafe_code)] // host functions that are wrong on purpose; unchecked streams
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -18,7 +18,7 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// Adds the elements of one matrix to the elements of another of any strides.
+    /// Adds the elements of one matrix to the elements of another, with any strides.
     struct AddTo(from: In<i32, Strided<2>>, to: InOut<i32, Strided<2>>);
     image = Image::none();
     launch { same_shape(from, to)?; Grid::elements(to.len(), 256) }
@@ -68,7 +68,7 @@ fn nothing_to_write_launches_nothing() -> Result<()> {
     Ok(())
 }
 
-/// Findings in a program, by code, under a schedule that runs everything at the end.
+/// The findings and lints of a program, under a schedule that runs everything at the end.
 fn findings(program: impl Fn(&StreamHandle<MockDevice>) -> Result<()>) -> (Vec<Finding>, Vec<Finding>) {
     let (device, stream) = open();
     program(&stream).unwrap();
@@ -76,7 +76,7 @@ fn findings(program: impl Fn(&StreamHandle<MockDevice>) -> Result<()>) -> (Vec<F
     (report.findings, report.lints)
 }
 
-/// The code and the text of the only one.
+/// The code and the text of the only finding.
 fn only(found: &[Finding]) -> (Code, String) {
     assert_eq!(found.len(), 1, "{found:#?}");
     (found[0].code, found[0].to_string())
@@ -89,8 +89,8 @@ devarray::kernel! {
     host {
         let (start, len) = (to.as_mut_ptr(), to.len());
         for at in 0..=len {
-            // SAFETY: all but the last lie inside; that is the mistake to be found, inside the
-            // guard of the simulator.
+            // SAFETY: all writes except the last are inside the memory; the last one is the mistake
+            // to be found, inside the simulator's guard.
             unsafe { start.wrapping_add(at).write(7) };
         }
     }
@@ -119,7 +119,7 @@ devarray::kernel! {
     host {
         to.fill(1);
         let start = if amid == 0 { from.as_ptr().cast_mut() } else { to.as_mut_ptr().wrapping_offset(amid as isize) };
-        // SAFETY: inside the copies and guards of the simulator; that is the mistake to be found.
+        // SAFETY: inside the simulator's copies and guards; that is the mistake to be found.
         unsafe { start.write(7) };
     }
 }
@@ -177,7 +177,7 @@ devarray::kernel! {
                 1 if at == last => {}
                 2 => *to += from[at] + more[at],
                 3 => *to = from[at],
-                // SAFETY: inside the guard of the simulator; that is the mistake to be found.
+                // SAFETY: inside the simulator's guard; that is the mistake to be found.
                 4 => *to = from[at] + unsafe { more.as_ptr().wrapping_add(at + 1).read() },
                 _ => *to = from[at] + more[at],
             }
@@ -211,7 +211,7 @@ fn what_is_read_or_not_written_against_the_declaration_is_found() {
         let (found_code, text) = only(&found);
         assert_eq!(found_code, code, "{text}");
         assert!(told.split('|').all(|told| text.contains(told)), "{text}");
-        // In an exploration nobody has to ask for it.
+        // In an exploration, kernels are always checked.
         let failure =
             Explore::new().run(|device| run(&Context::new(device).unwrap().stream().unwrap())).unwrap_err();
         let Wrong::Found(finding) = &failure.wrong else { panic!("{failure}") };
@@ -248,7 +248,8 @@ fn a_read_of_what_nobody_wrote_is_found_by_argument() {
     let (code, text) = only(&found);
     assert_eq!(code, Code::Uninitialized);
     assert!(text.contains("it is argument `from` of kernel `Scale`"), "{text}");
-    // Memory that is written whole has a value afterwards; memory that is written in part had one.
+    // Memory that is written completely has a value afterwards; memory that is written in part had
+    // a value before.
     for (written, due) in [(true, 0), (false, 1)] {
         let (found, _) = findings(|stream| {
             let from = Array::full(stream, &[2, 2], 1)?;
@@ -263,7 +264,7 @@ fn a_read_of_what_nobody_wrote_is_found_by_argument() {
     }
 }
 
-/// A fill on one stream, a kernel on another, in this order or the other.
+/// A fill on one stream and a kernel on another, in either order.
 fn relay(device: MockDevice, waits: bool, kernel_first: bool) {
     let context = Context::new(device).unwrap();
     // SAFETY: deliberately not ordered if `waits` is false; on the simulator that is defined.

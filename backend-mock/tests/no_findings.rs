@@ -1,6 +1,6 @@
 //! Core makes no mistakes: whatever the laws of the suite do through it, the judge finds nothing
-//! under any of the schedules, and nothing is alive afterwards that was not forgotten or refused on
-//! purpose.
+//! under any of the schedules, and afterwards nothing is alive, except objects that were forgotten
+//! or refused on purpose.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use devarray_conformance::{
 };
 use devarray_mock::{Code, MockDevice, Schedule};
 
-/// Laws that forget what they hold, or whose device refuses to take memory back.
+/// Laws that forget objects, or whose device refuses to free memory.
 const LEAKS_ON_PURPOSE: [&str; 4] = [
     "errors::every_call_failed_once",
     "errors::failing_drop_is_told",
@@ -48,7 +48,7 @@ fn no_law_makes_the_judge_find_anything() {
                     leaking.insert(law.full_name());
                 }
                 let mut findings = report.findings;
-                // Some laws look at memory that was never written, on purpose.
+                // Some laws read memory that was never written, on purpose.
                 findings.retain(|finding| finding.code != Code::Uninitialized);
                 assert!(findings.is_empty(), "{name}, {}: {}", law.full_name(), findings[0]);
             }

@@ -1,5 +1,5 @@
-//! There is one judge: a bug planted in its clocks changes the verdict on a program that is played
-//! and on a user's code alike.
+//! There is only one judge: a bug planted in its clocks changes both the verdict on a program that
+//! is played and the verdict on equal user code.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context};
@@ -24,7 +24,7 @@ fn played(broken: bool) -> Option<Code> {
     program.play_on_mock(&device(broken)).unwrap().err().map(|finding| finding.code)
 }
 
-/// Two streams that wait by themselves.
+/// Two streams that wait automatically.
 fn program(device: MockDevice) {
     let context = Context::new(device).unwrap();
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());

@@ -1,8 +1,8 @@
 //! Mistakes with host memory that AddressSanitizer must report, one for each direction, and their
 //! twins without the mistake.
 //!
-//! Copies are deferred and dereference the host's own pointer when they run, which is what makes
-//! the mistakes visible.
+//! Copies are deferred, and dereference the host's own pointer when they run, which makes the
+//! mistakes visible.
 #![allow(unsafe_code)] // makes the mistakes
 
 use std::num::NonZeroUsize;
@@ -12,8 +12,8 @@ use devarray_mock::{MockBuffer, MockDevice, MockStream};
 
 const LEN: usize = 64;
 
-/// Copies one way, and gives the heap memory back before the copy runs or after: early uploads were
-/// rmm#2526 and cudf#23561.
+/// Copies in one direction, and frees the heap memory before or after the copy runs: early frees
+/// after uploads were rmm#2526 and cudf#23561.
 fn copy(enqueue: impl FnOnce(&MockStream, &MockBuffer, *mut u8), frees_early: bool) {
     let device = MockDevice::new();
     let stream = device.open_stream().expect("no fault is planned");
@@ -21,7 +21,7 @@ fn copy(enqueue: impl FnOnce(&MockStream, &MockBuffer, *mut u8), frees_early: bo
     let host = Box::into_raw(Box::new([7_u8; LEN]));
     enqueue(&stream, &buffer, host.cast());
     let give_back = || {
-        // SAFETY: made by `into_raw` above, and given back once.
+        // SAFETY: made by `into_raw` above, and freed once.
         drop(unsafe { Box::from_raw(host) });
     };
     if frees_early {
@@ -37,8 +37,8 @@ fn copy(enqueue: impl FnOnce(&MockStream, &MockBuffer, *mut u8), frees_early: bo
 
 fn download(frees_early: bool) {
     let enqueue = |stream: &MockStream, buffer: &MockBuffer, host: *mut u8| {
-        // SAFETY: in bounds, and `host` lives until the wait in `copy`. If `frees_early`, it does
-        // not: that is the mistake.
+        // SAFETY: in bounds, and `host` lives until the wait in `copy`. If `frees_early` is set it
+        // does not: that is the mistake.
         let op = unsafe { DownloadOp::new_unchecked(buffer, 0, host, LEN) };
         stream.download(&op).expect("no fault is planned");
     };

@@ -1,6 +1,6 @@
-//! The variable that a failure prints repeats its run, in a process that knows nothing else; a
-//! malformed one is one clear message. Each test runs this file again as a child, whose tests are
-//! the ignored ones.
+//! The variable that a failure prints repeats its run in a new process, and a malformed value gives
+//! one clear message. Each test runs this file again as a child process, whose tests are the
+//! ignored ones.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "common/impatient.rs"]
@@ -36,13 +36,13 @@ fn child_explores() {
 fn child_sweeps() {
     sweep(|device| {
         println!("run {}", RUNS.fetch_add(1, Ordering::Relaxed));
-        // An error is unwrapped, which no program that is swept may do.
+        // An error is unwrapped, which a program in a sweep must not do.
         Context::new(device).unwrap();
         Ok::<_, devarray::Error>(())
     });
 }
 
-/// The output of a child test, with the variable set or not.
+/// The output of a child test, with or without the variable.
 fn child(test: &str, variable: Option<&OsStr>) -> String {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null()).env_remove(VARIABLE);
@@ -52,7 +52,7 @@ fn child(test: &str, variable: Option<&OsStr>) -> String {
     text.concat()
 }
 
-/// The value on the line that repeats a run, as a shell would read it.
+/// The value on the line that repeats a run, as a shell reads it.
 fn value(text: &str) -> String {
     let rest = text.split_once("replay: DEVARRAY_REPLAY=").unwrap().1;
     rest.split(" cargo test").next().unwrap().trim_matches('\'').to_owned()
@@ -70,7 +70,7 @@ fn a_failing_run_is_repeated_alone() {
         assert!(again.contains("run 0\n") && !again.contains("run 1\n"), "one run: {again}");
         assert!(again.contains(message) && again.contains(&value), "{again}");
     }
-    // The benign run is right, so the test passes: only the run that is named is made.
+    // The run with harmless choices is right, so the test passes: only the named run is made.
     let benign = child("child_explores", Some("v1:".as_ref()));
     assert!(benign.contains("1 passed") && !benign.contains("run 1\n"), "{benign}");
 }
@@ -104,8 +104,8 @@ fn a_variable_that_is_no_text_is_not_taken_for_none() {
     assert!(text.contains("DEVARRAY_REPLAY: it is not text") && !text.contains("run 0\n"), "{text}");
 }
 
-/// Choices that no run of the program has are taken for the nearest there are, and never end in a
-/// panic of the simulator.
+/// Choices that no run of the program has are replaced by the nearest possible ones, and never make
+/// the simulator panic.
 #[test]
 fn any_choices_can_be_replayed() {
     for choices in [vec![usize::MAX; 50], vec![7; 1000], (0..200).collect()] {

@@ -1,4 +1,4 @@
-//! Findings, figures and results of the simulator. One binary, which links once.
+//! Findings, figures and results of the simulator, in one binary, which links once.
 
 mod classes;
 mod debug;

@@ -1,5 +1,6 @@
-//! Random programs at a tight memory limit do what an oracle says, and leave nothing behind; a
-//! mistake planted in either is noticed. The example `tight_memory` runs any number of them.
+//! Random programs with a tight memory limit give the results of an oracle, and leave nothing
+//! behind; a mistake planted in either is noticed. The example `tight_memory` runs any number of
+//! them.
 
 #[path = "../examples/tight_memory/model.rs"]
 mod model;

@@ -1,5 +1,5 @@
-//! Timelines of the simulator: every operation on its track, waits as arrows, mistakes marked and
-//! their right twins not; as a trace of valid form, and drawn in the finding.
+//! Timelines of the simulator: every operation is on its track, waits are arrows, mistakes are
+//! marked and their right twins are not; as a trace of valid form, and as the drawing in a finding.
 #![allow(unsafe_code, clippy::unwrap_used)] // opens unchecked streams, where waits can be missing; helpers of tests
 
 use std::{collections::BTreeSet, fs, path::Path};
@@ -40,7 +40,7 @@ impl Run {
         spans.map(|span| (span.name.as_str(), span.args.op.unwrap())).collect()
     }
 
-    /// Arrows of a category, from operation to operation, as the timeline has them.
+    /// The arrows of a category, from operation to operation, by the timeline.
     fn arrows(&self, category: &str) -> BTreeSet<(String, String)> {
         let end = |ph: &str, id: usize| {
             let end = self.events.iter().find(|event| event.ph == ph && event.id == Some(id)).unwrap();
@@ -93,7 +93,7 @@ fn wait(stream: usize) -> Value {
     json!({"do": "wait", "stream": stream, "event": 0})
 }
 
-/// A read after an event that was recorded too early, and its twin, where it is recorded in time.
+/// A read after an event that was recorded too early, and the twin with an event recorded in time.
 fn racy(racy: bool) -> Program {
     let write = [record(0), fill(0, 4, 8)];
     let [first, second] = if racy {
@@ -111,7 +111,7 @@ fn a_race_is_marked_and_its_right_twin_is_not() {
         let wrong = run(&racy(true), schedule.clone(), 0);
         assert_eq!(wrong.marks(), [("DA01", 1), ("DA01", 2)].into(), "{schedule:?}");
         assert_eq!(wrong.coloured(), [1, 3].into());
-        // From whichever ran first.
+        // From the one that ran first.
         let (fill, download) = ("fill 1".to_owned(), "download 3".to_owned());
         let overtaken =
             wrong.order.iter().position(|&op| op == 3) < wrong.order.iter().position(|&op| op == 1);
@@ -144,7 +144,7 @@ fn tracks_and_arrows_say_what_ran_where_and_after_what() {
     }
 }
 
-/// The clock: what is documented at `Timing for MockDevice`.
+/// The clock, as documented at `Timing for MockDevice`.
 #[test]
 fn the_clock_counts_operations_and_bytes() {
     let ops =
@@ -157,7 +157,7 @@ fn the_clock_counts_operations_and_bytes() {
     assert_eq!(lengths(1), [2.5, 0.1]);
     assert_eq!(lengths(2), [0.1, 1.0]);
     assert!(lengths(0).iter().all(|&call| (call - 0.1).abs() < 1e-9), "an eager device is never waited for");
-    // One thing at a time: each call, then what it made run.
+    // One thing happens at a time: each call, then the operations that it lets run.
     let mut spans: Vec<_> = eager.events.iter().filter(|event| event.ph == "X").collect();
     spans.sort_by_key(|span| span.start_ns());
     assert!(spans.windows(2).all(|pair| pair[0].end_ns() == pair[1].start_ns()));
@@ -173,7 +173,7 @@ fn a_mistake_of_the_host_is_marked_on_the_host() {
     }
 }
 
-/// An operation that was refused never ran: the mark is where the host asked for it.
+/// An operation that was refused never ran, so the mark is at the host's call.
 #[test]
 fn an_operation_that_was_refused_is_marked_on_the_host() {
     let outside = run(&program(&json!([fill(0, 1_999_999, 2)])), Schedule::Eager, 0);
@@ -182,8 +182,8 @@ fn an_operation_that_was_refused_is_marked_on_the_host() {
     assert_eq!(inside.marks(), [].into());
 }
 
-/// The programs of the repository: what ran is there, in its order, once; marked if and only if it
-/// is wrong.
+/// The programs of the repository: each operation that ran is in the timeline once, in order;
+/// operations are marked if and only if they are wrong.
 #[test]
 fn every_program_has_a_valid_trace_that_is_marked_if_it_is_wrong() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/golden/programs.jsonl");
@@ -216,7 +216,7 @@ fn every_program_has_a_valid_trace_that_is_marked_if_it_is_wrong() {
     assert!(seen.iter().all(|&count| count > 300), "{seen:?}");
 }
 
-/// A user's own code, with its own lines.
+/// A user's own code, with the lines of its calls.
 #[test]
 fn operations_know_the_lines_that_asked_for_them() {
     let device = MockDevice::builder().record_timeline(true).build();
@@ -236,14 +236,14 @@ fn operations_know_the_lines_that_asked_for_them() {
     assert_eq!(MockDevice::new().timeline(), None, "nothing is kept unless told");
 }
 
-/// Draws a run that `explore` found wrong, and a run of the code with the wait that is missing.
+/// Draws a run that `explore` found wrong, and a run of the code with the missing wait added.
 #[test]
 fn a_failure_of_a_users_code_is_drawn() {
     let program = |waits: bool| {
         move |device: MockDevice| {
             let context = Context::new(device).unwrap();
-            // SAFETY: an event orders the read after the fill; if not, that is what is to be found,
-            // on the simulator.
+            // SAFETY: an event orders the read after the fill; if it does not, that is the mistake
+            // to be found on the simulator.
             let [one, two] = [(); 2].map(|()| unsafe { context.unchecked_stream() }.unwrap());
             let array = Array::full(&one, &[64], 7_u8).unwrap();
             if waits {

@@ -31,7 +31,7 @@ fn main() {
     for module in MODULES {
         let folder = out.join(module);
         copied(&sources.join(module), &folder);
-        // A file that is named by its path looks for modules of its own beside it.
+        // A module that is included by path looks for its own modules next to its file.
         let root = folder.join("mod.rs");
         fs::copy(sources.join(format!("{module}.rs")), &root).expect("a source of the command line");
         let _ =

@@ -1,9 +1,10 @@
-//! The checks, for readers and authors of laws: plain generic functions that return a violation.
+//! The checks behind the laws, for readers and authors of laws: plain generic functions that return
+//! a violation.
 //!
-//! The [registry](crate::all) owns the list; nobody calls them by hand. Each opens a fresh device,
-//! compares with the [oracle](crate::Picture), and uses only the public API, so that it means the
-//! same for every backend. Automatic streams show that a backend's waits work; strict streams show
-//! where core asks for them.
+//! The [registry](crate::all) has the list; nobody calls them by hand. Each check opens a fresh
+//! device, compares with the [oracle](crate::Picture), and uses only the public API, so that it
+//! means the same for every backend. Automatic streams show that a backend's waits work; strict
+//! streams show where core asks for waits.
 
 #![expect(clippy::missing_errors_doc, reason = "every check returns what broke, as its first line says it")]
 

@@ -1,4 +1,5 @@
-//! Functions on a device, given and told in bits: nothing is rounded on the way to a check.
+//! Functions on a device, with operands and results given as bits, so that nothing is rounded on
+//! the way to a check.
 
 use devarray::{
     Array, Context, ErasedArray, ErasedView, Error, StreamHandle,
@@ -15,7 +16,7 @@ use crate::{
 /// A context and a stream of it, if its device has the capability.
 pub(crate) type Computing<D> = Option<(Context<D>, StreamHandle<D>)>;
 
-/// Elements in a line, each by its bits.
+/// Elements in a line, each given by its bits.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) of: ElementType,
@@ -49,7 +50,7 @@ pub(crate) fn bits_of(bytes: &[u8], item_bytes: usize) -> Vec<u64> {
     bytes.chunks(item_bytes).map(bits).collect()
 }
 
-/// The bits as they are stored: the bits of the quiet NaN, if they are of a NaN.
+/// The bits as they are stored: if they are a NaN, the bits of the quiet NaN.
 pub(crate) fn canonical(of: ElementType, bits: u64) -> u64 {
     let (infinity, nan) = match of {
         ElementType::F16 => (0x7c00, 0x7e00),
@@ -62,7 +63,8 @@ pub(crate) fn canonical(of: ElementType, bits: u64) -> u64 {
     if bits & !sign > infinity { nan } else { bits }
 }
 
-/// A stream of a device that computes functions; none if it does not, and then says so by name.
+/// A context and a stream of a device that computes functions; none if it does not, and refuses
+/// with the right error.
 pub(crate) fn computing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -130,7 +132,7 @@ pub(crate) fn gives<D: Compute>(
     Ok(())
 }
 
-/// Like [`computing`], of a device that picks and puts elements by index.
+/// Like [`computing`], for a device that gathers and scatters elements.
 pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -148,7 +150,7 @@ pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>
     Ok(None)
 }
 
-/// Like [`computing`], of a device that orders elements and combines them by index.
+/// Like [`computing`], for a device that sorts elements and combines them by index.
 pub(crate) fn ordering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -164,7 +166,7 @@ pub(crate) fn ordering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>,
     Ok(None)
 }
 
-/// Like [`computing`], of a device that multiplies matrices.
+/// Like [`computing`], for a device that multiplies matrices.
 pub(crate) fn multiplying<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -182,7 +184,7 @@ pub(crate) fn multiplying<D: Compute>(harness: &Harness<D>) -> Result<Computing<
     Ok(None)
 }
 
-/// Like [`computing`], of a device that reduces elements too.
+/// Like [`computing`], for a device that also reduces elements.
 pub(crate) fn reducing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;

@@ -6,33 +6,33 @@ use devarray::Layout;
 
 use crate::{Outcome, Pattern, Violation};
 
-/// Places named at most where a value occurs more than once.
+/// The most positions that are named if a value occurs more than once.
 const MOST_PLACES: usize = 3;
 
-/// A view of an array in C order whose elements are known.
+/// A view of an array in C order with known elements.
 pub(crate) struct Side<'a, T> {
     pub(crate) pattern: &'a Pattern,
     pub(crate) layout: &'a Layout,
-    /// The elements of its array, before.
+    /// The elements of its array before the operation.
     pub(crate) elements: &'a [T],
 }
 
 impl<T: PartialEq> Side<'_, T> {
-    /// Shape, strides and offset, in elements.
+    /// The shape, strides and offset, in elements, as text.
     fn told(&self) -> String {
         let (shape, strides) = (self.layout.shape(), self.layout.strides());
         let (offset, base) = (self.layout.offset(), &self.pattern.base);
         format!("shape {shape:?} strides {strides:?} offset {offset} in an array of shape {base:?}")
     }
 
-    /// The index of the view that shows a place of the array.
+    /// The index at which the view shows a position of the array.
     fn index_of(&self, place: usize) -> Option<Vec<usize>> {
         let picture = self.pattern.picture();
         let at = picture.places.iter().position(|&shown| shown == place)?;
         Some(index(&picture.shape, at))
     }
 
-    /// The places of the array that hold a value, as far as a person reads.
+    /// The positions of the array that hold a value, but no more than a person would read.
     fn holding(&self, value: &T, of: &str) -> Option<String> {
         let mut places =
             self.elements.iter().enumerate().filter(|(_, held)| *held == value).map(|(place, _)| place);
@@ -42,7 +42,7 @@ impl<T: PartialEq> Side<'_, T> {
         (!named.is_empty()).then(|| format!("{}{more}", named.join(" or ")))
     }
 
-    /// A place of the array, by its index in the view if it has one.
+    /// A position of the array, given by its index in the view if it has one.
     fn place(&self, place: usize, of: &str) -> String {
         match self.index_of(place) {
             Some(index) => format!("element {index:?} of the {of} (position {place})"),
@@ -51,8 +51,8 @@ impl<T: PartialEq> Side<'_, T> {
     }
 }
 
-/// `Ok` if the destination's array holds the right values, else a violation that tells the first
-/// difference: both layouts, the element, its values, and the element that was read instead.
+/// `Ok` if the destination's array holds the right values; otherwise a violation that tells the
+/// first difference: both layouts, the element, its values, and the element that was read instead.
 ///
 /// # Errors
 ///
@@ -87,8 +87,8 @@ pub(crate) fn of_copy<T: PartialEq + Debug>(
     Err(Violation::new(told))
 }
 
-/// Nothing if a view shows the right values, else a violation that tells the first difference: its
-/// layout, the index, both values, and which element was read instead.
+/// `Ok` if a view shows the right values; otherwise a violation that tells the first difference:
+/// its layout, the index, both values, and the element that was read instead.
 ///
 /// # Errors
 ///
@@ -114,7 +114,7 @@ pub(crate) fn of_read<T: PartialEq + Debug>(
     )))
 }
 
-/// The index that comes `at`-th in C order.
+/// The index at position `at` in C order.
 fn index(shape: &[usize], at: usize) -> Vec<usize> {
     let (mut index, mut rest) = (vec![0; shape.len()], at);
     for (at, &extent) in index.iter_mut().zip(shape).rev() {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::Step;
 
-    /// Every second of eight elements to four in a row, with a known mistake.
+    /// Copies every second of eight elements to four in a row, with a known mistake.
     fn told(wrong: impl FnOnce(&mut [u32])) -> Outcome {
         let (from, before): (Vec<u32>, Vec<u32>) = ((100..108).collect(), (0..6).collect());
         let every_second = Step::Slice { axis: 0, start: 1, step: 2, count: 4 };

@@ -7,7 +7,7 @@ use devarray::{Context, Device};
 
 use crate::{Outcome, Rng, Violation};
 
-/// Cases that each generating check makes up, unless told otherwise.
+/// The default number of cases that each generating check makes.
 const DEFAULT_CASES: usize = 48;
 
 /// The numbers of ranks that laws are tried with, unless told otherwise.
@@ -21,7 +21,7 @@ pub struct Harness<D> {
     open: Open<D>,
     /// Opens another device of the backend, if it has two.
     second: Option<Open<D>>,
-    /// The number of devices that ranks can have, and how each is opened.
+    /// The number of devices for ranks, and a function that opens each.
     ranks: Option<(usize, OpenNumber<D>)>,
     /// The numbers of ranks that laws are tried with.
     rank_counts: Vec<usize>,
@@ -30,8 +30,8 @@ pub struct Harness<D> {
 }
 
 impl<D: Device> Harness<D> {
-    /// Checks run on the device of `open`. It is called anew for each check, and must not give a
-    /// device in use.
+    /// A harness that runs checks on the device of `open`. It is called again for each check, and must not
+    /// return a device in use.
     pub fn new<E: Display>(open: impl Fn() -> Result<D, E> + 'static) -> Self {
         Self {
             open: Box::new(move || open().map_err(|error| error.to_string())),
@@ -43,18 +43,18 @@ impl<D: Device> Harness<D> {
         }
     }
 
-    /// Returns this harness with another device of the backend for checks of two: `open` of
-    /// [`new`](Self::new) gives the first then. Without it those checks take two contexts of the
-    /// one device.
+    /// Returns this harness with another device of the backend, for checks of two devices: `open` of
+    /// [`new`](Self::new) then opens the first one. Without it, those checks use two contexts of the one
+    /// device.
     #[must_use]
     pub fn with_second<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {
         self.second = Some(Box::new(move || open().map_err(|error| error.to_string())));
         self
     }
 
-    /// Returns this harness with a device for each of up to `most` ranks, for a backend whose ranks
-    /// need a device of their own; laws of more ranks are left out. Without it the first rank has the
-    /// device of [`new`](Self::new), the others the one of [`with_second`](Self::with_second).
+    /// Returns this harness with a device for each of up to `most` ranks, for a backend whose ranks each need
+    /// their own device; laws of more ranks are left out. Without it, the first rank has the device of
+    /// [`new`](Self::new), and the others have the one of [`with_second`](Self::with_second).
     #[must_use]
     pub fn with_ranks<E: Display>(
         mut self,
@@ -86,14 +86,14 @@ impl<D: Device> Harness<D> {
         self
     }
 
-    /// Returns this harness with another number of generated cases a check.
+    /// Returns this harness with another number of generated cases for each check.
     #[must_use]
     pub fn with_cases(mut self, cases: usize) -> Self {
         self.cases = cases;
         self
     }
 
-    /// Generated cases a check makes up.
+    /// The number of generated cases in a check.
     #[must_use]
     pub fn cases(&self) -> usize {
         self.cases
@@ -105,8 +105,8 @@ impl<D: Device> Harness<D> {
         self.seed
     }
 
-    /// A fresh device. That none opens is a violation: a suite that did not run must not look as if
-    /// it had passed.
+    /// A fresh device. If none opens, that is a violation: a suite that did not run must not look as if it
+    /// had passed.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl<D: Device> Harness<D> {
         (self.open)().map_err(|error| Violation::new(format!("the device does not open: {error}")))
     }
 
-    /// A fresh device in use.
+    /// The context of a fresh device.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl<D: Device> Harness<D> {
         Ok(Context::new(self.open()?)?)
     }
 
-    /// Another context: of the second device if there is one, else of the first.
+    /// Another context: of the second device if there is one, otherwise of the first.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl<D: Device> Harness<D> {
         Ok(Context::new(device)?)
     }
 
-    /// A context for each of `count` ranks; `None` if there are not as many devices.
+    /// A context for each of `count` ranks; `None` if there are not enough devices.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl<D: Device> Harness<D> {
     }
 }
 
-/// `Ok` if the context kept no error that no call could return.
+/// `Ok` if the context has no background errors, which no call could return.
 ///
 /// # Errors
 ///

@@ -1,12 +1,12 @@
-//! The right answers: plain lists and index maps, sharing no arithmetic with the library.
+//! The right answers: plain lists and index maps that share no arithmetic with the library.
 //!
-//! There are no strides here. A view is the list of its elements' places in its base, in C order;
+//! There are no strides here. A view is a list of its elements' positions in its base, in C order;
 //! every transform maps each new index to an old one.
 
 use std::fmt;
 
-/// The places that a view of a base shows: `places[k]` is where its k-th element, in C order, lies
-/// in the base.
+/// The positions that a view shows in a base: `places[k]` is the position of its k-th element, in C
+/// order, in the base.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
     /// Extents, outermost axis first.
@@ -29,7 +29,7 @@ impl Picture {
         Self { shape: shape.to_vec(), places }
     }
 
-    /// The place of the element at `index`: counted off, one index after another.
+    /// The position of the element at `index`.
     fn place(&self, index: &[usize]) -> usize {
         let mut rank_in_c_order = 0;
         for (axis, &at) in index.iter().enumerate() {
@@ -57,7 +57,7 @@ impl Picture {
     pub fn slice(&self, axis: usize, start: usize, step: isize, count: usize) -> Self {
         let mut shape = self.shape.clone();
         shape[axis] = count;
-        // A position before the front is no place either.
+        // A position before the first one is not valid either.
         let walk = std::iter::successors(Some(start), |at| Some(at.wrapping_add_signed(step)));
         let walked: Vec<usize> = walk.take(count).collect();
         self.remap(&shape, |index| {
@@ -73,7 +73,7 @@ impl Picture {
         self.slice(axis, self.shape[axis].saturating_sub(1), -1, self.shape[axis])
     }
 
-    /// A new outermost axis along which everything repeats.
+    /// A new outermost axis along which the elements repeat.
     #[must_use]
     pub fn repeat(&self, extent: usize) -> Self {
         let shape: Vec<usize> = [extent].into_iter().chain(self.shape.iter().copied()).collect();
@@ -86,7 +86,8 @@ impl Picture {
         self.places.iter().map(|&place| base[place]).collect()
     }
 
-    /// Writes `values`, in C order, to the places of `base` that this shows; all others stay.
+    /// Writes `values`, in C order, to the positions of `base` that this shows; no other elements
+    /// change.
     pub fn write<T: Copy>(&self, base: &mut [T], values: &[T]) {
         for (&place, &value) in self.places.iter().zip(values) {
             base[place] = value;

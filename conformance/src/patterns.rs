@@ -1,12 +1,12 @@
-//! Shapes and views worth testing, and generated ones, for authors of laws and of backends' own tests.
+//! Shapes and views worth testing, and generated ones, for authors of laws and for backends' own tests.
 
 use bytemuck::Pod;
 use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, Result, layout::Slice};
 
 use crate::{Picture, Rng};
 
-/// Shapes at which copies tend to go wrong: 0-d, empty, extents of 1, odd ones, more axes than are
-/// kept inline.
+/// Shapes at which copies tend to go wrong: 0-d, empty, extents of 1, odd extents, more axes than are kept
+/// inline.
 pub const SHAPES: &[&[usize]] = &[
     &[],
     &[0],
@@ -24,7 +24,7 @@ pub const SHAPES: &[&[usize]] = &[
     &[2, 2, 2, 2, 2, 2, 2],
 ];
 
-/// One transform of a view, made alike on a device and in a [`Picture`].
+/// One transform of a view, made in the same way on a device and in a [`Picture`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
@@ -36,16 +36,16 @@ pub enum Step {
         axis: usize,
         /// Its first position.
         start: usize,
-        /// The distance from one position to the next; negative walks back.
+        /// The distance from one position to the next; it may be negative.
         step: isize,
         /// The number of positions.
         count: usize,
     },
-    /// A new outermost axis along which everything repeats.
+    /// A new outermost axis along which the elements repeat.
     Repeat(usize),
 }
 
-/// A view as a C-contiguous base and the steps to it.
+/// A view, given as a C-contiguous base and the steps that lead to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     /// Shape of the base.
@@ -61,8 +61,8 @@ impl Pattern {
         Self { base: shape.to_vec(), steps: Vec::new() }
     }
 
-    /// A view of `shape` into some base: axes in any order, any step sign, gaps before, between and
-    /// after. If `repeats`, some axes may be broadcast, as a destination's may not.
+    /// A view of `shape` into some base: axes in any order, steps of any sign, gaps before, between and
+    /// after. If `repeats` is set, some axes may be broadcast, which a destination does not allow.
     #[must_use]
     pub fn random(rng: &mut Rng, shape: &[usize], repeats: bool) -> Self {
         let (mut pattern, mut order) = (Self::whole(&[]), Vec::new());
@@ -110,7 +110,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// A step was refused, which a library that works does not do.
+    /// A step was refused, which a correct library does not do.
     pub fn view<'a, T: Element, D: Device>(&self, array: &'a Array<T, D>) -> Result<ArrayView<'a, T, D>> {
         self.steps.iter().try_fold(array.view(), |view, step| match step {
             Step::Permute(axes) => view.permute(&signed(axes)),
@@ -124,7 +124,7 @@ impl Pattern {
         })
     }
 
-    /// The view, to write through. None of the steps may repeat.
+    /// The view, for writing. None of the steps may repeat elements.
     ///
     /// # Errors
     ///
@@ -156,8 +156,7 @@ fn slice(start: usize, step: isize, count: usize) -> Slice {
     slice
 }
 
-/// `count` elements, different from each other wherever their size allows, and other ones for
-/// another `salt`.
+/// `count` elements, all different if their size allows it, and different ones for another `salt`.
 #[must_use]
 pub fn elements<T: Pod>(salt: u64, count: usize) -> Vec<T> {
     let mut data = vec![T::zeroed(); count];

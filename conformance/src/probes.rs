@@ -1,12 +1,11 @@
-//! Questions to a device about behaviour that its documentation leaves open, for who runs on new hardware.
+//! Probes of a device for behaviour that its documentation leaves open, for people who run on new hardware.
 //!
-//! CUDA's documentation leaves much open: "any call may block or synchronize". A probe makes one
-//! such call and reports the outcome. Under enough schedules of the simulator it gives every
-//! outcome that the simulator allows; these are listed beside it. On hardware it must give one of
-//! them, so that the simulator can do everything that hardware does. An outcome that the contract
-//! forbids is in no list.
+//! CUDA's documentation leaves much open: "any call may block or synchronize". A probe makes one such call
+//! and reports the outcome. Under enough schedules, the simulator gives every outcome that it allows; the
+//! probe lists these. Hardware must give one of them, so that the simulator can do everything that hardware
+//! does. An outcome that the contract forbids is in no list.
 //!
-//! The numbers are rows of the table of `SIMULATOR.md` of `devarray-mock`.
+//! The numbers are rows of the table in `SIMULATOR.md` of `devarray-mock`.
 
 mod default_streams;
 mod events;
@@ -21,13 +20,13 @@ use devarray::{
     backend::{ForeignMemory, RegisterHost},
 };
 
-/// One question.
+/// One probe.
 pub struct Probe<D: Device> {
-    /// The row of the table, and the question: `row_20_a_record_is_a_snapshot`.
+    /// The row of the table, and the probed behaviour: `row_20_a_record_is_a_snapshot`.
     pub name: &'static str,
     /// Every answer that the simulator gives, and no other.
     pub allowed: &'static [&'static str],
-    /// The simulator's profiles with other answers, by name, and these answers: a subset of all.
+    /// The profiles of the simulator with fewer answers, by name, and these answers.
     pub under: &'static [(&'static str, &'static [&'static str])],
     ask: fn(Setting<D>) -> Result<&'static str>,
 }
@@ -39,7 +38,7 @@ impl<D: Device> Probe<D> {
         self.under.iter().find(|(name, _)| *name == profile).map_or(self.allowed, |(_, allowed)| allowed)
     }
 
-    /// Asks a device.
+    /// Probes a device.
     ///
     /// # Errors
     ///
@@ -49,10 +48,10 @@ impl<D: Device> Probe<D> {
     }
 }
 
-/// The work given to a stream to delay it.
+/// The work that is given to a stream to delay it.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    /// Bytes of each of two arrays that are copied to and fro.
+    /// The bytes of each of two arrays that are copied back and forth.
     pub bytes: usize,
     /// The number of copies.
     pub copies: usize,
@@ -72,13 +71,13 @@ impl<D: Device> Setting<D> {
         let context = Context::new(device)?;
         let (one, two) = (context.stream()?, context.stream()?);
         let from = Array::full(&one, &[load.bytes], 1)?;
-        // A first call may be slow, and must not be while something else is meant to be late.
+        // A first call may be slow, which must not happen while another call is meant to be late.
         Array::<u8, D>::zeros(&two, &[64])?.to_vec(&two)?;
         one.synchronize()?;
         Ok(Self { context, one, two, load, from })
     }
 
-    /// Gives a stream work, so that later work on it is late.
+    /// Gives a stream work, so that its later work is delayed.
     fn delay(&self, stream: &StreamHandle<D>) -> Result<()> {
         let mut to = Array::<u8, D>::uninit(stream, &[self.load.bytes])?;
         for _ in 0..self.load.copies {

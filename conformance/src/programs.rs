@@ -1,10 +1,10 @@
-//! Random programs over the safe interface, made small by proptest, for backends; and their
-//! strategies, for property tests of libraries.
+//! Random programs over the safe interface, reduced by proptest, for backends; and their strategies, for
+//! property tests of libraries.
 //!
-//! A [`Program`] is a list of operations as data. It runs on any device, beside a naive model that
-//! keeps a list of elements for each array and changes it call by call. Every list of operations is
-//! a program, so a program stays one when operations are left out. Reads give the elements of the
-//! model, under all streams, schedules and devices.
+//! A [`Program`] is a list of operations as data. It runs on any device, next to a naive model that keeps a
+//! list of elements for each array and changes it call by call. Every list of operations is a program, so a
+//! program stays one if operations are left out. Reads give the elements of the model, under all streams,
+//! schedules and devices.
 //!
 //! ```
 //! use devarray_conformance::{Harness, programs::{Item, Op, Program, Search, Start, Transform::Whole, part}};

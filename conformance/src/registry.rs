@@ -15,8 +15,8 @@ use devarray::{
 
 use crate::{Harness, Outcome, checks};
 
-/// Every law: its group, code, name and summary. The only place that names them; tests, tables and
-/// reports come from here.
+/// Every law: its group, code, name and summary. This is the only list of them; tests, tables and reports
+/// come from here.
 ///
 /// Calls back with the given tokens, then the list.
 #[doc(hidden)]
@@ -152,17 +152,17 @@ pub struct Law<D: Device> {
     pub group: &'static str,
     /// The name, a function of that module.
     pub name: &'static str,
-    /// The code, for tables and for contracts to cite.
+    /// The code, for tables and contracts to cite.
     pub code: &'static str,
     /// Its summary, in one line.
     pub summary: &'static str,
-    /// The capability that it is about; none if every device has its subject.
+    /// The capability that it tests; none if it applies to every device.
     pub capability: Option<Capability>,
     check: fn(&Harness<D>) -> Outcome,
 }
 
 impl<D: Device> Law<D> {
-    /// Group and name, as tests are called: `"copies::strided"`.
+    /// The group and the name, as in names of tests: `"copies::strided"`.
     #[must_use]
     pub fn full_name(&self) -> String {
         format!("{}::{}", self.group, self.name)
@@ -177,9 +177,9 @@ impl<D: Device> Law<D> {
         (self.check)(harness).map_err(|violation| violation.of_law(self.code))
     }
 
-    /// Whether the law applies to such a device: not if it is about a capability that the device does
-    /// not declare. Its check then only ensures that the refusal names the capability. Every law applies
-    /// to a device that does not open.
+    /// Whether the law applies to the harness's device. It does not if it tests a capability that the device
+    /// does not declare; its check then only makes sure that the refusal names the capability. Every law
+    /// applies to a device that does not open.
     #[must_use]
     pub fn applies(&self, harness: &Harness<D>) -> bool {
         let Some(capability) = self.capability else { return true };
@@ -213,8 +213,7 @@ __for_each_law! { [define_registry] {
 } }
 
 __for_each_law_of! { timing, [define_registry] {
-    /// The laws of devices that may time events: those that can, and those that say that they
-    /// cannot.
+    /// The laws of timed events, for devices with or without them.
     timing TIMING_NAMES [Timing] Some(Capability::EventTiming)
 } }
 

@@ -1,7 +1,7 @@
-//! A small deterministic source of choices, so that a seed names a case on every machine.
+//! A small deterministic source of choices, so that a seed gives the same case on every machine.
 
 /// `xorshift64*`, seeded through a mixing step so that neighbouring seeds do not give neighbouring
-/// streams.
+/// sequences.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
@@ -23,10 +23,10 @@ impl Rng {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `bound`; 0 if `bound` is.
+    /// A number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.bits()) * (bound as u128);
-        // The high half of a product is below its factor.
+        // The high half of a product is below the product's other factor.
         usize::try_from(wide >> 64).unwrap_or(0)
     }
 
@@ -34,7 +34,7 @@ impl Rng {
     ///
     /// # Panics
     ///
-    /// There is none.
+    /// If there are no values.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }

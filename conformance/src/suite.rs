@@ -1,16 +1,16 @@
-//! One `#[test]` for each law, and its body.
+//! A `#[test]` for each law, and its body.
 
 use devarray::Device;
 
 use crate::{Harness, Law};
 
-/// A law that a backend is known to break, and why: data, not an excuse to skip.
+/// A law that a backend is known to break, and the reason. The test still runs.
 pub type ExpectedFailure = (&'static str, &'static str);
 
-/// Emits one test for each law: everything a backend needs to run the suite.
+/// Emits one test for each law: all that a backend needs to run the suite.
 ///
-/// The expression opens a fresh device, as a `Result`, and is evaluated anew for each check. If it
-/// fails, so does the test.
+/// The expression opens a fresh device, as a `Result`, and is evaluated again for each check. If it fails,
+/// the test fails.
 ///
 /// ```
 /// # mod tests {
@@ -18,8 +18,8 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
-/// On hardware that not every machine has, the tests can be emitted `#[ignore]`d; run with
-/// `--ignored` they fail where no device opens:
+/// On hardware that not every machine has, the tests can be emitted as `#[ignore]`d; with `--ignored` they
+/// fail if no device opens:
 ///
 /// ```
 /// # mod tests {
@@ -32,8 +32,8 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
-/// Extras have their own laws, for devices that implement their traits. Devices with the capability keep
-/// the laws; the others refuse it by name. Laws of two devices take a second one, if the backend
+/// Extras have their own laws, for devices that implement their traits. Devices with the capability keep the
+/// laws; others refuse with an error that names it. Laws of two devices use a second device, if the backend
 /// has two:
 ///
 /// ```
@@ -47,8 +47,7 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
-/// Expected failures are strict: a law in the list that holds fails its test, and so does a name
-/// that no law has.
+/// Expected failures are strict: the test fails if a listed law holds, or if a listed name belongs to no law.
 #[macro_export]
 macro_rules! suite {
     ($open:expr $(, second = $second:expr)? $(, ignored = $reason:literal)? $(, extras = [$($capability:ident),* $(,)?])?
@@ -79,7 +78,7 @@ macro_rules! __suites {
     };
 }
 
-/// Expands the registry to tests, a module a group.
+/// Expands the registry to tests, with a module for each group.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tests {
@@ -89,7 +88,7 @@ macro_rules! __tests {
     };
 }
 
-/// One group of tests: the attributes are repeated for each of them.
+/// One group of tests: the attributes are repeated for each test.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __group_tests {
@@ -127,7 +126,7 @@ macro_rules! __harness {
     { $open:expr, $second:expr } => { $crate::Harness::new(|| $open).with_second(|| $second) };
 }
 
-/// The command that runs one test of a suite again, from the names that its crate has for it.
+/// The command that runs one test of a suite again, from the names of its crate.
 #[doc(hidden)]
 #[must_use]
 pub fn again(package: &str, module: &str, name: &str, attributes: &str) -> String {
@@ -136,13 +135,13 @@ pub fn again(package: &str, module: &str, name: &str, attributes: &str) -> Strin
     format!("cargo test -p {package} -- --exact {path}{ignored}")
 }
 
-/// Checks one law as a test does: returns if it went as expected. `again` is the command that does
-/// so once more.
+/// Checks one law like a test: returns if the outcome is the expected one. `again` is the command that
+/// repeats the check.
 ///
 /// # Panics
 ///
-/// With the violation, the seed and the command, if the law is broken; if it holds and `known` says
-/// that it does not; if no law has the name.
+/// If the law is broken, with the violation, the seed and the command; if it holds although `known` says that
+/// it does not; if no law has the name.
 pub fn run<D: Device>(
     laws: Vec<Law<D>>,
     name: &str,
@@ -160,7 +159,7 @@ pub fn run<D: Device>(
     }
 }
 
-/// Whether a law's outcome is the expected one, and the message if not.
+/// Whether a law's outcome is the expected one; if not, the message.
 fn verdict<D: Device>(law: &Law<D>, known: &[ExpectedFailure], harness: &Harness<D>) -> Result<(), String> {
     let name = law.full_name();
     let reason = known.iter().find(|(known, _)| *known == name).map(|(_, reason)| reason);
@@ -178,7 +177,7 @@ fn verdict<D: Device>(law: &Law<D>, known: &[ExpectedFailure], harness: &Harness
 ///
 /// # Panics
 ///
-/// On a name that no law has, or that is listed twice.
+/// If a name belongs to no law, or is listed twice.
 pub fn check_names(known: &[ExpectedFailure]) {
     for (at, (name, _)) in known.iter().enumerate() {
         assert!(crate::registry::is_name(name), "no law is called {name}");

@@ -1,4 +1,4 @@
-//! Whether a text is a trace of the form that the library writes, and viewers show.
+//! Checks that a text is a trace of the form that the library writes and viewers show.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,7 +39,7 @@ pub struct TraceEvent {
     pub args: TraceArgs,
 }
 
-/// Fields of an event that a viewer shows when the event is selected.
+/// The fields of an event that a viewer shows when the event is selected.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "fields as `devarray::timeline` describes them")]
@@ -56,19 +56,19 @@ pub struct TraceArgs {
 }
 
 impl TraceEvent {
-    /// When it begins, in nanoseconds.
+    /// The beginning, in nanoseconds.
     #[must_use]
     pub fn start_ns(&self) -> u64 {
         nanoseconds(self.ts.unwrap_or(-1.0)).unwrap_or(u64::MAX)
     }
 
-    /// When it ends, in nanoseconds.
+    /// The end, in nanoseconds.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.start_ns().saturating_add(nanoseconds(self.dur.unwrap_or(0.0)).unwrap_or(u64::MAX))
     }
 
-    /// Whether it is of this category.
+    /// Whether it belongs to this category.
     #[must_use]
     pub fn is_of(&self, category: &str) -> bool {
         self.cat.split(',').any(|one| one == category)
@@ -79,10 +79,10 @@ impl TraceEvent {
     }
 }
 
-/// The events of a trace that keeps every rule of the form: fields complete and known; times whole
-/// nanoseconds, in order on each track; spans of one track apart; processes and tracks named once;
-/// each arrow with two ends, each in a span, the second not before the first; what is marked
-/// coloured, with a mark where it begins.
+/// The events of a trace that keeps every rule of the form: fields are complete and known; times
+/// are whole nanoseconds, in order on each track; spans of one track do not overlap; processes and
+/// tracks are named once; each arrow has two ends, each in a span, the second not before the first;
+/// a marked span has a colour, and a mark at its beginning.
 ///
 /// # Errors
 ///
@@ -124,7 +124,7 @@ fn at(event: &TraceEvent) -> ((usize, usize), u64) {
     (event.track(), event.start_ns())
 }
 
-/// Microseconds in nanoseconds; none if that is not a whole number.
+/// Converts microseconds to nanoseconds; none if that is not a whole number.
 fn nanoseconds(microseconds: f64) -> Option<u64> {
     let rounded = (microseconds * 1000.0).round();
     let whole = rounded >= 0.0 && (microseconds * 1000.0 - rounded).abs() < 1e-3;
@@ -132,7 +132,7 @@ fn nanoseconds(microseconds: f64) -> Option<u64> {
     whole.then_some(rounded as u64)
 }
 
-/// Each kind of event has its fields and no others.
+/// Checks that each event has the fields of its kind and no others.
 fn fields(event: &TraceEvent) -> Outcome {
     let TraceEvent { ph, name, cat, ts, dur, id, bp, s, cname, args, .. } = event;
     let timed = ts.is_some_and(|ts| nanoseconds(ts).is_some());
@@ -157,7 +157,7 @@ fn fields(event: &TraceEvent) -> Outcome {
     ensure(right && !name.is_empty(), || format!("not an event of the form: {event:?}"))
 }
 
-/// Every process and every track that is used is named, and no other, once each.
+/// Checks that every process and every track that is used, and no other, is named once.
 fn names(events: &[TraceEvent]) -> Outcome {
     let named = |kind: &str| {
         let of_kind = events.iter().filter(|event| event.name == kind && event.ph == "M");
@@ -175,8 +175,8 @@ fn names(events: &[TraceEvent]) -> Outcome {
     ensure(stray.is_none(), || format!("a track of no process: {stray:?}"))
 }
 
-/// Each arrow has two ends of one kind and process, each in a span, the second not before the
-/// first.
+/// Checks that each arrow has two ends of one kind and process, each in a span, the second not
+/// before the first.
 fn arrows(events: &[TraceEvent], inside: impl Fn(&TraceEvent) -> bool) -> Outcome {
     let mut ends: BTreeMap<usize, Vec<&TraceEvent>> = BTreeMap::new();
     for event in events.iter().filter(|event| matches!(event.ph.as_str(), "s" | "f")) {

@@ -1,44 +1,45 @@
-//! The finding of a check.
+//! The result of a check.
 
 use std::fmt;
 
 use devarray::{Error, LayoutError};
 
-/// A law that a backend broke, and how.
+/// A law that a backend broke, and the difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
     /// The code of the law, such as `"S03"`.
     pub law: &'static str,
-    /// The value found, and the value expected.
+    /// The value that was found, and the expected one.
     pub message: String,
 }
 
-/// The outcome of a check: a violation is returned, never panicked with.
+/// The outcome of a check: a violation is returned, and does not panic.
 pub type Outcome = Result<(), Violation>;
 
 impl Violation {
-    /// The value seen and the value due; [`Law::check`](crate::Law::check) adds the code.
+    /// The value that was found and the expected one; [`Law::check`](crate::Law::check) adds the
+    /// code.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self { law: "", message: message.into() }
     }
 
-    /// Returns this violation, of the law with this code.
+    /// Returns this violation with the code of its law.
     pub(crate) fn of_law(self, law: &'static str) -> Self {
         Self { law, ..self }
     }
 }
 
 impl From<Error> for Violation {
-    /// A call that had to succeed did not.
+    /// A call that should have succeeded failed.
     fn from(error: Error) -> Self {
         Self::new(format!("an operation that must succeed failed: {error}"))
     }
 }
 
 impl From<LayoutError> for Violation {
-    /// A view that had to exist was refused.
+    /// A view that should have existed was refused.
     fn from(error: LayoutError) -> Self {
         Error::from(error).into()
     }

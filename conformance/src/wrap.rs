@@ -1,5 +1,5 @@
-//! Devices that wrap a device, for tests of backends: test doubles around a real backend, which
-//! pass the suite themselves.
+//! Devices that wrap a device, for tests of backends: test doubles around a real backend that pass
+//! the suite themselves.
 
 mod instrumented;
 

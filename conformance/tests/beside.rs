@@ -1,4 +1,4 @@
-//! The suite's words about itself. One binary, which links once.
+//! The suite's statements about itself, in one binary, which links once.
 
 mod debug;
 mod failing_transfers;

@@ -1,4 +1,4 @@
-//! `{:?}` of every public type of the suite is short, whatever device is behind it.
+//! The `{:?}` output of every public type of the suite is short, for any device.
 
 #[path = "../../core/tests/debug/shown.rs"]
 mod shown;

@@ -1,6 +1,6 @@
-//! A copy of borrowed memory that goes in pieces may fail at any call: the error is told once,
-//! every slot comes back, no thread is left with the caller's memory, and the next copy succeeds.
-//! The threads change nothing in this.
+//! A copy of borrowed memory that is made in pieces may fail at any call: the error is reported
+//! once, every slot is returned, no thread still uses the caller's memory, and the next copy
+//! succeeds. The number of threads makes no difference.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Layout, StreamHandle};
@@ -9,20 +9,21 @@ use devarray_mock::MockDevice;
 
 type Device = Instrumented<MockDevice>;
 
-/// Bytes of a slot of the copies here.
+/// The number of bytes in a slot.
 const SLOT: usize = 256 << 10;
 
-/// Thirteen pieces.
+/// Enough for thirteen pieces.
 const LEN: usize = 12 * SLOT + 77;
 
-/// Rows of just over half a slot, each a piece: more of them than are at work at a time.
+/// Rows of just over half a slot, each a piece; there are more than are in flight at a
+/// time.
 const ROW: usize = SLOT / 2 + 100;
 const ROWS: usize = 30;
 
-/// Slots that one copy uses at most, with a few to spare.
+/// The most slots that one copy uses, with a few to spare.
 const SLOTS: usize = 40;
 
-/// To the device and back, in memory that is gone when this returns.
+/// Uploads and downloads, with memory that is gone when this returns.
 fn there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::Result<()> {
     let src = data[..LEN].to_vec();
     let a = Array::from_slice(stream, &[src.len()], &src)?;
@@ -31,7 +32,7 @@ fn there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::Resul
     Ok(())
 }
 
-/// Does the same for rows with gaps between.
+/// Like [`there_and_back`], for rows with gaps between them.
 fn rows_there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::Result<()> {
     const PITCH: usize = ROW + 8;
     let gaps = Layout::new(&[ROWS, ROW], &[PITCH.cast_signed(), 1], 0)?;
@@ -47,14 +48,14 @@ fn rows_there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::
     Ok(())
 }
 
-/// The calls of one copy there and back, and whether each that failed, one in `step`, was told of,
-/// on `threads` threads.
+/// Makes each call of one copy there and back fail, one after another in steps of `step`, on
+/// `threads` threads, and checks that each failure is reported.
 fn calls_fail(
     threads: usize,
     step: usize,
     copy: impl Fn(&StreamHandle<Device>) -> devarray::Result<()>,
 ) -> (Vec<Call>, Vec<bool>) {
-    // Slots that did not come back would be missing after a few of the failures.
+    // Slots that were not returned would be missing after a few failures.
     let (device, log) =
         Instrumented::new(MockDevice::builder().judge(false).host_limit_bytes(SLOTS * SLOT).build());
     let context = Context::new(device).unwrap();
@@ -105,7 +106,7 @@ fn every_call_may_fail_with_any_number_of_threads() {
 #[test]
 fn so_it_is_with_more_pieces_than_are_at_work_at_a_time() {
     let data = data();
-    // Pieces take five to seven calls each, so all kinds of them are met.
+    // Pieces take five to seven calls each, so all kinds of calls fail.
     let run = |threads| calls_fail(threads, 11, |stream| rows_there_and_back(stream, &data));
     let alone = run(0);
     assert_eq!([count(&alone.0, Call::Upload), count(&alone.0, Call::Download)], [ROWS, ROWS]);

@@ -1,5 +1,5 @@
-//! The manual's words about this suite are so: every law it names exists, every clause of the
-//! contract names one, and the backend it explains is the one that keeps the laws.
+//! The manual's statements about this suite are true: every law that it names exists, every clause
+//! of the contract names one, and the backend that it explains is the one that keeps the laws.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use devarray_mock::MockDevice;
 const CONTRACT: &str = "backend/stream.rs";
 const ORDER: &str = "manual/streams_and_order.md";
 
-/// Codes by full name.
+/// The codes of laws, by full name.
 fn registry() -> BTreeMap<String, &'static str> {
     all::<MockDevice>().iter().map(|law| (law.full_name(), law.code)).collect()
 }
@@ -26,7 +26,7 @@ fn text(path: &str) -> String {
     prose(&fs::read_to_string(core(path)).expect("the sources of core lie beside this package"))
 }
 
-/// Without the marks of doc comments, and without fenced code.
+/// The text without the marks of doc comments, and without fenced code.
 fn prose(text: &str) -> String {
     let mut fenced = false;
     let lines = text.lines().map(|line| line.trim_start_matches("///").trim_start_matches("//!"));
@@ -38,7 +38,7 @@ fn prose(text: &str) -> String {
     kept.map(|line| format!("{line}\n")).collect()
 }
 
-/// The laws a text names, each with the code behind it in parentheses.
+/// The laws that a text names, each with the code that follows in parentheses.
 fn cited(text: &str, registry: &BTreeMap<String, &str>) -> Vec<(String, Option<String>)> {
     let groups: BTreeSet<_> = registry.keys().filter_map(|name| name.split("::").next()).collect();
     let pieces: Vec<_> = text.split('`').collect();
@@ -55,7 +55,7 @@ fn cited(text: &str, registry: &BTreeMap<String, &str>) -> Vec<(String, Option<S
     .collect()
 }
 
-/// Mistakes in the laws that a text names.
+/// The mistakes about laws in a text.
 fn complaints(text: &str, registry: &BTreeMap<String, &str>) -> Vec<String> {
     let wrong = |(name, code): (String, Option<String>)| match registry.get(&name) {
         None => Some(format!("no law is called {name}")),
@@ -67,7 +67,7 @@ fn complaints(text: &str, registry: &BTreeMap<String, &str>) -> Vec<String> {
     cited(text, registry).into_iter().filter_map(wrong).collect()
 }
 
-/// The laws of each clause of a text: of each item that begins with a bold letter and number.
+/// The laws for each clause of a text: for each item that begins with a bold letter and number.
 fn clauses(text: &str, registry: &BTreeMap<String, &str>) -> BTreeMap<(char, usize), BTreeSet<String>> {
     let items = text.split("\n\n").flat_map(|paragraph| paragraph.split("- **").skip(1));
     let numbered = items.filter_map(|item| {
@@ -124,7 +124,8 @@ fn a_law_that_does_not_exist_is_noticed() {
 #[test]
 fn the_backend_that_is_explained_is_the_one_that_keeps_the_laws() {
     let page = fs::read_to_string(core("manual/write_a_backend.md")).unwrap();
-    // Without the lines that break it, and of the line that runs the suite what the page shows.
+    // Without the lines that break it; from the line that runs the suite, only the part that the
+    // page shows.
     let backend = include_str!("../template/src/host.rs");
     let is_right = |line: &&str| !line.contains("cfg!(feature = \"broken-");
     let backend: String = backend.split_inclusive('\n').filter(is_right).collect();

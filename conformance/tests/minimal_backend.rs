@@ -1,6 +1,7 @@
-//! A whole backend in one file keeps every law: what the manual's page "Write a backend" explains.
+//! A whole backend in one file keeps every law: the one that the manual's page "Write a backend"
+//! explains.
 //!
-//! It is the template's.
+//! It is the template.
 #![allow(
     unexpected_cfgs,
     unreachable_pub,

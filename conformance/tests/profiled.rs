@@ -1,4 +1,4 @@
-//! A profiled device keeps every law that the device it wraps keeps.
+//! A profiled device keeps every law that the wrapped device keeps.
 
 use devarray::timeline::Profiled;
 use devarray_mock::MockDevice;

@@ -1,5 +1,5 @@
-//! Random programs on the simulator: right under every schedule, wrong where something is, made
-//! small, and printed as tests.
+//! Random programs on the simulator: right programs are right under every schedule, and failures
+//! are found, reduced, and printed as tests.
 
 #[path = "programs/raw.rs"]
 mod raw;
@@ -36,12 +36,12 @@ thread_local! {
 
 const SCHEDULES: [Schedule; 3] = [Schedule::Lazy, Schedule::ReverseLazy, Schedule::Random];
 
-/// All that the simulator has.
+/// All extras that the simulator has.
 fn extras() -> Extras<MockDevice> {
     Extras::none().functions().kernels()
 }
 
-/// Programs of one search, which have one seed.
+/// The number of programs in one search, which has one seed.
 const BLOCK: usize = 250;
 
 fn harness(schedule: &Schedule, seed: u64, cases: usize) -> Harness<MockDevice> {
@@ -84,9 +84,9 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     env::var(variable).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
-/// `DEVARRAY_PROGRAMS` of them under each schedule, from `DEVARRAY_PROGRAMS_SEED` on, on all
-/// processors. Another seed is another shard; blocks of a shard have seeds of their own, and the
-/// first block has the shard's.
+/// Runs `DEVARRAY_PROGRAMS` programs under each schedule, from `DEVARRAY_PROGRAMS_SEED` on, on all
+/// processors. Another seed is another shard; the blocks of a shard have their own seeds, and the
+/// first block has the shard's seed.
 #[test]
 #[ignore = "as many programs as the environment asks for"]
 fn many() {
@@ -100,8 +100,8 @@ fn many() {
     }
 }
 
-/// Searches on all processors, block by block, each with a seed of its own; what the first that
-/// fails has found, and how many programs came before its block.
+/// Searches on all processors, block by block, each with its own seed. Returns the finding of the
+/// first block that fails, and the number of programs before that block.
 fn in_blocks<E: Send>(
     count: u64,
     seed: u64,
@@ -129,8 +129,8 @@ fn in_blocks<E: Send>(
     })
 }
 
-/// Floors under draws, and under calls of devices, so that nothing that is
-/// meant to be tried comes to be left out.
+/// Lower bounds for what is drawn and for calls of devices, so that nothing that is meant to be
+/// tried is left out.
 #[test]
 fn programs_cover_what_they_claim() {
     const PROGRAMS: usize = 600;
@@ -156,7 +156,7 @@ fn programs_cover_what_they_claim() {
     assert!(by_threads[1..].iter().all(|&count| count * 10 > PROGRAMS), "{by_threads:?}");
     assert!(callers[2..].iter().all(|&count| count * 12 > PROGRAMS), "threads that do call: {callers:?}");
 
-    // The number of programs whose run had the device do such a thing.
+    // For each kind of work, the number of programs in which the device did it.
     let did = Arc::new([const { AtomicU64::new(0) }; 14]);
     let counted = Arc::clone(&did);
     let look = move || {
@@ -180,8 +180,7 @@ fn programs_cover_what_they_claim() {
     assert!(did.iter().zip(floors).all(|(&count, percent)| count * 100 >= percent * ran as u64), "{did:?}");
 }
 
-/// The twin: whatever is objected to is found, and nothing is left in the program that is not
-/// needed for it.
+/// The twin: every objection is found, and the program that remains has nothing unnecessary.
 #[test]
 fn what_is_wrong_is_found_and_made_small() {
     let copied = || {
@@ -199,7 +198,7 @@ fn what_is_wrong_is_found_and_made_small() {
     assert!(text.ends_with(call), "{text}");
 }
 
-/// A program as it is printed is the program.
+/// A printed program is equal to the program.
 #[test]
 fn printed_programs_compile_as_tests() {
     use Transform::{Cut, Index, Whole};

@@ -1,5 +1,5 @@
-//! The ledger on the simulator: its laws under every schedule, what happens when calls fail, and
-//! what is told in the end.
+//! The ledger on the simulator: its laws under every schedule, failures of calls, and what it
+//! reports in the end.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "accounting/laws.rs"]
@@ -15,7 +15,7 @@ use devarray::{
 use devarray_mock::{MockDevice, Schedule, Site};
 use schedules::everywhere;
 
-/// Memory of each device.
+/// The memory of each device.
 const MEMORY_BYTES: usize = 1 << 24;
 
 laws! { MEMORY_BYTES:
@@ -82,7 +82,7 @@ fn memory_that_cannot_be_freed_stays_in_the_ledger() {
     let lost = context.live_allocations()[0];
     assert_eq!((lost.len_bytes, lost.state), (40, AllocationState::Lost));
     assert!(lost.to_string().ends_with(", which could not be freed"), "{lost}");
-    // It counts against a limit, since it is gone for good.
+    // It counts against a limit, since it is lost for good.
     context.set_memory_limit(MemoryLimit::Bytes(50)).unwrap();
     assert!(Array::<u8, _>::zeros(&stream, &[11]).is_err());
     let _ = Array::<u8, _>::zeros(&stream, &[10]).unwrap();
@@ -108,15 +108,15 @@ fn what_is_live_in_the_end_is_told() {
     assert!(told.take().is_empty(), "a stream is still there");
     drop(stream);
     assert_eq!(told.take(), ["closed with [1, 2]"]);
-    // An array that is still there makes a context again, and that ends again.
+    // An array that is still there makes a context again, which then ends again.
     let context = held.context();
     drop(held);
     drop(context);
     assert_eq!(told.take(), ["-device 1", "closed with [2]"]);
 }
 
-/// Drops what it was given when it is told of something that was given back, and says in which
-/// order it was told.
+/// Drops what it was given when it hears of something that was given back, and notes the order in
+/// which it heard.
 struct Drops {
     told: Mutex<Vec<&'static str>>,
     last: Mutex<Option<Box<dyn Send>>>,
@@ -136,8 +136,8 @@ impl MemoryHook for Drops {
     }
 }
 
-/// A hook that drops the last context itself is told so, when its method has returned: with its own
-/// locks, it could not be before.
+/// A hook that drops the last context itself hears so when its method has returned: it holds its
+/// own locks before.
 #[test]
 fn a_hook_that_drops_the_last_context_is_told_that_it_is_closed() {
     for others in 0..3 {
@@ -154,8 +154,8 @@ fn a_hook_that_drops_the_last_context_is_told_that_it_is_closed() {
     }
 }
 
-/// The hook of a context is told of allocations that a hook of another makes in it; and a hook that
-/// closes a context in `closed` ends.
+/// The hook of a context hears of allocations that another context's hook makes in it; and a hook
+/// that closes a context in `closed` ends.
 #[test]
 fn hooks_of_two_contexts_do_not_silence_each_other() {
     struct Allocates(Mutex<Option<Array<u8, MockDevice>>>, Mutex<usize>);
@@ -170,7 +170,7 @@ fn hooks_of_two_contexts_do_not_silence_each_other() {
         fn closed(&self, _: &[AllocationRecord]) {
             *self.1.lock().unwrap() += 100;
             if let Some(array) = &*self.0.lock().unwrap() {
-                drop(array.context()); // the last again
+                drop(array.context()); // the last one again
             }
         }
     }
@@ -183,13 +183,13 @@ fn hooks_of_two_contexts_do_not_silence_each_other() {
     one.set_memory_hook(Some(a.clone()));
     two.set_memory_hook(Some(b.clone()));
     drop(Array::<u8, _>::zeros(&one.stream().unwrap(), &[2]).unwrap());
-    // One's hook is told of the array, and allocates in two; two's hook is told of that, and
-    // allocates in one: it runs already.
+    // The hook of `one` hears of the array and allocates in `two`. The hook of `two` hears of that
+    // and allocates in `one`, whose hook runs already.
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [1, 1]);
     drop(one);
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [101, 1]);
-    // Two's hook, told of the end, closes one again, whose hook closes two again: which is being
-    // told already.
+    // The hook of `two` hears of the end and closes `one` again. The hook of `one` closes `two`
+    // again, whose hook is being told already.
     drop(two);
     assert_eq!([*a.1.lock().unwrap(), *b.1.lock().unwrap()], [201, 101]);
     for hook in [a, b] {
@@ -251,14 +251,13 @@ fn calls_on_the_pool_that_fail_change_nothing() {
     assert_eq!(context.pool_statistics().unwrap().reserved_bytes, 60, "a wait gives back what is over");
 }
 
-/// These expectations, of a device on which the ledger's way to the truth is cut: each must
-/// fail.
+/// The laws run on a device where the ledger is falsified: each must fail.
 mod twins {
     use std::panic::catch_unwind;
 
     use super::*;
 
-    /// A context whose arrays leak: each law that expects an empty ledger in the end must say so.
+    /// A context whose arrays leak: each law that expects an empty ledger in the end must fail.
     #[test]
     fn a_leak_is_noticed() {
         let leaking = catch_unwind(|| {
@@ -270,7 +269,7 @@ mod twins {
         assert!(leaking.is_err());
     }
 
-    /// An allocation more than the law knows of: its sums are exact, so it must say so.
+    /// One allocation more than the law knows: its sums are exact, so it must fail.
     #[test]
     fn one_allocation_more_is_noticed() {
         let more = catch_unwind(|| {
@@ -282,7 +281,7 @@ mod twins {
         assert!(more.is_err());
     }
 
-    /// A limit that is lifted behind the law's back, by one byte.
+    /// A limit that is raised by one byte without the law's knowledge.
     #[test]
     fn a_limit_that_is_soft_is_noticed() {
         let soft = catch_unwind(|| {
@@ -299,7 +298,7 @@ mod twins {
     }
 }
 
-/// Requests of about one size share what is kept. Where nothing is kept, nothing is rounded.
+/// Requests of about one size share kept memory. Where nothing is kept, nothing is rounded.
 #[test]
 fn a_request_takes_idle_memory_that_is_a_little_larger() {
     for (most_idle, idle, reuses) in [(10_240, 10_240, 1), (0, 0, 0)] {
@@ -311,7 +310,7 @@ fn a_request_takes_idle_memory_that_is_a_little_larger() {
         let statistics = context.host_memory_statistics();
         assert_eq!((statistics.reuses, statistics.pinned_bytes == 10_200), (reuses, most_idle == 0));
     }
-    // 10,240 bytes are 12.5 % more than 9,103 bytes, and a bit more than 12.5 % more than 9,102.
+    // 10,240 bytes are 12.5 % more than 9,103 bytes, and slightly more than 12.5 % above 9,102.
     for (len_bytes, reuses) in [(9103, 1), (9102, 0), (5000, 0)] {
         let context = Context::new(MockDevice::new()).unwrap();
         context.set_pinned_limits(PinnedLimits::new(1 << 20, 10_240));
@@ -321,7 +320,7 @@ fn a_request_takes_idle_memory_that_is_a_little_larger() {
     }
 }
 
-/// Idle memory stays as long as all fits, to the byte.
+/// Idle memory stays as long as everything fits, to the byte.
 #[test]
 fn idle_memory_makes_room_only_where_it_must() {
     for (total, idle) in [(10_240 + 4096, 10_240), (10_240 + 4095, 0)] {
@@ -360,7 +359,7 @@ fn what_is_in_use_is_waited_for_before_memory_is_short() {
         let mut array = Array::<u8, _>::zeros(&stream, &[8000]).unwrap();
         drop(array.view_mut().upload(&stream, context.pinned(8000).unwrap()).unwrap());
         drop(context.pinned::<u8>(8000).unwrap());
-        // The twin: what is held is not given back.
+        // The twin: memory that is held is not given back.
         let held = context.pinned::<u8>(8000).unwrap();
         assert!(matches!(context.pinned::<u8>(8000), Err(Error::OutOfMemory { .. })));
         drop((held, array, stream, context));

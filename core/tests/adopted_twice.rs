@@ -1,4 +1,4 @@
-//! Copies whose two sides are in memory that was adopted twice.
+//! Copies whose source and destination are in memory that was adopted twice.
 #![allow(unsafe_code, clippy::unwrap_used)] // adopts memory of a raw stream twice
 
 use devarray::{
@@ -9,7 +9,7 @@ use devarray_mock::MockDevice;
 /// Elements of each array.
 const LEN: usize = 96;
 
-/// The array that is read, the one that is written, and the streams of both.
+/// The array to read, the array to write, and the streams of both.
 struct Given<'a, 'g> {
     stream: &'g StreamHandle<MockDevice>,
     to: ArrayViewMut<'a, u32, MockDevice>,
@@ -29,7 +29,7 @@ const WAYS: [Way; 11] = [
         let (one, two) = (g.from.index(&ix![..LEN / 2])?, g.from.index(&ix![LEN / 2..])?);
         g.to.concatenate_from(g.stream, &[two, one], 0)
     }),
-    // More than are submitted at a time: what the first part writes is read by the last.
+    // More copies than are submitted at a time: the last reads what the first writes.
     ("concatenate many", |mut g| {
         let parts = (0..LEN).rev().map(|at| g.from.index(&ix![at..=at])).collect::<Result<Vec<_>>>()?;
         g.to.concatenate_from(g.stream, &parts, 0)
@@ -76,7 +76,7 @@ fn refused(name: &str, answer: Result<()>) {
 #[test]
 fn bytes_that_are_read_and_written_are_refused() {
     on_both(LEN / 2 + 8, &WAYS, false, refused);
-    // Two contexts of one device have one space of addresses.
+    // Two contexts of one device share one address space.
     on_both(8, &WAYS[1..2], true, refused);
 }
 

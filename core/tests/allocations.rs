@@ -1,5 +1,5 @@
-//! Layouts, views and plans of up to six axes never touch the heap; a seventh axis does, and is
-//! counted.
+//! Layouts, views and plans of up to six axes never allocate on the heap; a seventh axis does, and
+//! is counted.
 #![allow(unsafe_code)] // counting allocations needs an allocator, whose trait is unsafe
 
 use std::{
@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of every transform and question of views of `rank` axes, on the device and off it.
+/// The allocations of every transform and query of views of `rank` axes, on the device and off it.
 fn view_allocations(rank: usize) -> usize {
     let context = Context::new(MockDevice::new()).expect("a simulator");
     let stream = context.stream().expect("a stream");
@@ -68,7 +68,7 @@ fn view_allocations(rank: usize) -> usize {
     ALLOCATIONS.get() - before
 }
 
-/// Allocations of everything a plan can be asked, for a reversal of `rank` axes of extent 2.
+/// The allocations of every query of a plan, for a reversal of `rank` axes of extent 2.
 fn allocations(rank: usize) -> usize {
     let shape = vec![2; rank];
     let [dst, src] =

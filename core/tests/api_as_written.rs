@@ -62,7 +62,7 @@ fn arrays_are_written_without_a_view() -> Result<()> {
     Ok(())
 }
 
-/// A destination: an array, a view, a reference to either.
+/// Writes to a destination: an array, a view, or a reference to either.
 fn doubled<D: Compute>(
     s: &StreamHandle<D>,
     x: &impl AsArrayView<f32, D>,
@@ -120,7 +120,7 @@ fn destinations_are_arrays_and_views() -> Result<()> {
     Ok(())
 }
 
-/// The twin of the destinations that are right: another shape is refused, and nothing is written.
+/// The twin of the correct destinations: another shape is refused, and nothing is written.
 #[test]
 fn a_destination_of_another_shape_is_refused() -> Result<()> {
     let s = open();
@@ -306,7 +306,7 @@ fn indices_of_every_integer_type() -> Result<()> {
     let negative = Array::from_slice(&s, &[2], &[-1_i8, -5])?;
     assert_eq!(x.take(&s, &negative, 0, OutOfRange::Error)?.to_vec(&s)?, [14, 10]);
     assert_eq!(x.take(&s, &negative, 0, OutOfRange::Clamp)?.to_vec(&s)?, [10, 10]);
-    // Read as `i64` these would be −1 and the least.
+    // Read as `i64`, these would be −1 and the least number.
     let huge = Array::from_slice(&s, &[2], &[u64::MAX, 1 << 63])?;
     assert_eq!(x.take(&s, &huge, 0, OutOfRange::Clamp)?.to_vec(&s)?, [14, 14]);
     assert_eq!((u64::MAX % 5, (1_u64 << 63) % 5), (0, 3));

@@ -1,4 +1,5 @@
-//! New arrays hold what they say, in the order asked for; what cannot be made is a typed error.
+//! New arrays hold what they say, in the order asked for; arrays that cannot be made are a typed
+//! error.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::fmt::Debug;
@@ -43,7 +44,7 @@ fn elements_of_other_crates() {
     check(&s, [0.5, -1.0, 2.0, 1e30].map(|re| Complex::<f32> { re, im: 1.0 }));
 }
 
-/// Shape and strides as NumPy's `empty_like` gives them: of a permuted, reversed, broadcast or
+/// NumPy's `empty_like` gives the same shape and strides, for a permuted, reversed, broadcast or
 /// sliced array.
 #[test]
 fn like_another_layout_in_each_order() {
@@ -91,7 +92,7 @@ fn like_another_layout_in_each_order() {
     assert_eq!(Array::<u8, _>::zeros_like(&s, &host, Order::K).unwrap().shape(), [2, 0]);
 }
 
-/// Counting up or down one by one, which cannot overflow in `i128`.
+/// Counts up or down one by one, which cannot overflow in `i128`.
 fn counted(start: i128, stop: i128, step: i128) -> Vec<i128> {
     let mut values = Vec::new();
     let mut value = start;
@@ -133,11 +134,11 @@ fn sequences_of_integers_are_exact_in_every_range() {
     check::<u64>(&s, i128::from(u64::MAX) - 5, i128::from(u64::MAX), 2);
     let far = Array::arange(&s, i128::MIN, i128::MAX, i128::MAX).unwrap().to_vec(&s).unwrap();
     assert_eq!(far, [i128::MIN, -1, i128::MAX - 1]);
-    // More than are made at a time.
+    // More elements than are made at a time.
     check::<i32>(&s, -5, 200_000, 1);
 }
 
-/// Lengths are NumPy's in `f64`, of start, stop and step rounded to the type.
+/// Lengths are NumPy's in `f64`, from start, stop and step rounded to the type.
 #[test]
 fn sequences_of_reals_are_as_long_as_numpys() {
     fn check<T: Element + Num + num_traits::NumCast>(lens: [usize; 9]) {
@@ -170,14 +171,14 @@ fn sequences_of_reals_are_as_long_as_numpys() {
     assert_eq!(Array::arange(&s, 0.5_f64, 2.0, 0.5).unwrap().to_vec(&s).unwrap(), [0.5, 1.0, 1.5]);
 }
 
-/// The number of steps that exact arithmetic takes: of multiples of 2^-60.
+/// The number of steps by exact arithmetic, in multiples of 2^-60.
 fn exact_len([start, stop, step]: [f64; 3]) -> usize {
     let [start, stop, step] = [start, stop, step].map(|value| (value * 2.0_f64.powi(60)) as i128);
     let distance = if step < 0 { start - stop } else { stop - start };
     usize::try_from((distance.max(0) + step.abs() - 1) / step.abs()).unwrap()
 }
 
-/// No length is rounded to a type that cannot count so far, or overflows it.
+/// No length is rounded to a type that cannot count that far, or overflows it.
 #[test]
 fn sequences_of_narrow_reals_lose_no_element() {
     fn check<T: Element + Num + num_traits::NumCast>(bounds: [f64; 3]) {
@@ -206,7 +207,7 @@ fn sequences_of_narrow_reals_lose_no_element() {
     check::<f32>([0.0, 1.0, 1.0 / 1_048_575.0]);
 }
 
-/// Distances and products beyond all numbers are on the way only.
+/// Distances and products that overflow are only intermediate values.
 #[test]
 fn sequences_over_the_whole_range_are_finite() {
     let s = stream();
@@ -243,12 +244,12 @@ fn impossible_sequences_are_typed_errors() {
     assert_eq!(Array::arange(&s, 0, u64::MAX, 1).err(), overflow);
     assert_eq!(Array::arange(&s, i128::MIN, i128::MAX, 1).err(), overflow);
     assert_eq!(Array::arange(&s, u128::MAX, 0, 1).err(), overflow);
-    // Counted, but not there: nothing is made on the host first.
+    // The length is counted, but there is no memory for it: nothing is made on the host first.
     let error = Array::arange(&s, 0_u64, 1 << 50, 1).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
 }
 
-/// Strides that no memory has.
+/// Strides that no memory can have.
 struct Impossible;
 
 impl NdLayout for Impossible {
@@ -274,7 +275,7 @@ fn what_does_not_fit_is_a_typed_error() {
     let huge = Layout::contiguous(&[1 << 61], Order::C).unwrap();
     assert_eq!(Array::full_like(&s, &huge, 1_u64, Order::K).err(), Some(LayoutError::Overflow.into()));
     assert!(matches!(Array::<u8, _>::ones_like(&s, &huge, Order::K), Err(Error::OutOfMemory { .. })));
-    // A broadcast of one element to more than the host has.
+    // A broadcast of one element to more elements than the host has memory for.
     let one = Array::full(&s, &[1], 1_u32).unwrap();
     let wide = one.view().broadcast_to(&[1 << 61]).unwrap();
     assert_eq!(wide.to_vec(&s).unwrap_err(), LayoutError::Overflow.into());

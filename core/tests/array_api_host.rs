@@ -1,5 +1,5 @@
-//! Host arrays: shapes, indices, iteration, the way to the device and back, and text beside
-//! NumPy's.
+//! Host arrays: shapes, indices, iteration, the way to the device and back, and printed text
+//! compared with NumPy's.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::panic::catch_unwind;
@@ -122,7 +122,7 @@ fn text_of_other_elements() {
     let pi = HostArray::new(&[2], vec![std::f64::consts::PI, 2.5]).unwrap();
     assert_eq!((format!("{pi:.3}"), format!("{pi:.0}")), ("[3.142 2.5  ]".into(), "[3. 2.]".into()));
     assert_eq!(format!("{:.2}", HostArray::new(&[], vec![std::f64::consts::PI]).unwrap()), "3.14");
-    // Wider than formatted padding reaches, and far more axes than arrays have.
+    // A word wider than formatted padding allows, and far more axes than arrays have.
     let word = "x".repeat(70_000);
     let wide = HostArray::new(&[2], vec![word.clone(), String::new()]).unwrap().to_string();
     assert!(wide == format!("[{word}\n {}]", " ".repeat(70_000)));
@@ -130,7 +130,7 @@ fn text_of_other_elements() {
     assert_eq!(deep, format!("{}7{}", "[".repeat(30_000), "]".repeat(30_000)));
 }
 
-/// Extents that would take forever if they were walked.
+/// Extents that would take for ever to walk.
 #[test]
 fn nothing_prints_at_once() {
     let huge = HostArray::new(&[1 << 60, 0, 3], Vec::<f64>::new()).unwrap();

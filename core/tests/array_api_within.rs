@@ -1,4 +1,4 @@
-//! Copies from one part of an array to another are right wherever the two overlap, and cost one
+//! Copies from one part of an array to another are right wherever the two overlap, and take one
 //! copy where they do not.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
@@ -108,7 +108,7 @@ fn parts_of_a_view_move_by_index() {
     view.reborrow().transpose().copy_within(&s, &ix![0], &ix![3]).unwrap(); // a[:, 0] = a[:, 3]
     view.reborrow().copy_within(&s, &ix![..; -1], &ix![..]).unwrap(); // a[::-1] = a
     assert_eq!(a.to_vec(&s).unwrap(), [10, 8, 9, 10, 6, 4, 5, 6, 2, 0, 1, 2]);
-    // A call on a part writes only the part.
+    // A call on a part writes only that part.
     let mut odd = a.view_mut().slice_axis(0, devarray::layout::Slice::from(1..).step_by(2)).unwrap();
     odd.copy_within(&s, &ix![..-1], &ix![1..]).unwrap();
     assert_eq!(a.to_vec(&s).unwrap(), [10, 10, 9, 4, 6, 6, 5, 0, 2, 2, 1, 2]);
@@ -152,7 +152,7 @@ fn mistakes_are_typed_and_change_nothing() {
         assert_eq!(error, Error::DeviceMismatch { backend: "mock", operation: "copy" });
     }
     assert_eq!(counters(&s), before);
-    // Out of memory for scratch, also when it is asked for again.
+    // There is no memory for scratch, also at the second attempt.
     let fault = Error::out_of_memory("mock", "alloc", 48, None);
     context.device().fail_next(Site::Alloc, fault.clone());
     context.device().fail_next(Site::Alloc, fault.clone());
@@ -161,7 +161,7 @@ fn mistakes_are_typed_and_change_nothing() {
         Err(Error::OutOfMemory { .. })
     ));
     assert_eq!(a.to_vec(&s).unwrap(), (0..12).collect::<Vec<_>>());
-    // Read many times is no mistake.
+    // An element may be read many times.
     a.copy_layout_within(&s, &all, &repeated).unwrap();
     assert_eq!(a.to_vec(&s).unwrap(), [0; 12]);
 }

@@ -1,5 +1,4 @@
-//! Transforms of arrays give views, with the trait of layouts in scope: written here as a first
-//! program writes them.
+//! Transforms of arrays give views, with the layout trait in scope, as a first program writes them.
 
 use devarray::{
     Array, ArrayView, Context, Device, Element, ErasedArray, Layout, LayoutError, ManagedArray, MappedArray,
@@ -12,7 +11,7 @@ const ELEMENTS: [u32; 24] = [
     121, 122, 123,
 ];
 
-/// The elements of (2, 3, 4) at indices that a naive walk visits.
+/// The elements of shape (2, 3, 4) at indices that a naive walk visits.
 fn picked<const N: usize>(indices: [[usize; 3]; N]) -> Vec<u32> {
     indices.iter().map(|[i, j, k]| ELEMENTS[(i * 3 + j) * 4 + k]).collect()
 }
@@ -29,7 +28,7 @@ fn all_indices(order: impl Fn([usize; 3]) -> [usize; 3], extents: [usize; 3]) ->
     found
 }
 
-/// Every transform of a thing that is no view itself, each read from the device.
+/// Every transform of a value that is no view itself, each read from the device.
 macro_rules! every_transform {
     ($array:expr, $stream:expr, $read:ident) => {{
         let (a, s) = (&$array, &$stream);
@@ -55,10 +54,10 @@ macro_rules! every_transform {
         assert_eq!(a.to_contiguous(s, Order::F)?.view().$read(s)?, ELEMENTS);
         assert!(a.reshape_or_copy(s, &[24], Order::F)?.is_copied());
         assert!(!a.ravel_or_copy(s, Order::K)?.is_copied());
-        // Refused with the error that everything else has, around the layout's error.
+        // The refusal is the error that everything else returns, around the layout's error.
         assert_eq!(a.split(3).err(), Some(LayoutError::RankMismatch { expected: 1, found: 3 }.into()));
         assert_eq!(a.ravel(Order::F).err(), Some(LayoutError::NeedsCopy.into()));
-        // The layout alone is still had, by asking for it.
+        // The layout alone is available on request.
         let _: Layout = a.layout().transpose();
         assert_eq!((a.shape(), a.rank(), a.len(), a.is_empty()), (&[2, 3, 4][..], 3, 24, false));
     }};
@@ -111,7 +110,7 @@ fn erased_arrays_give_views() -> Result<()> {
     Ok(())
 }
 
-/// The three helpers of a first program: each returns what it was given, without a
+/// The three helpers of a first program: each returns a view of what it was given, without a
 /// conversion.
 fn rows<'a, T: Element, D: Device>(a: &'a Array<T, D>, from: isize) -> Result<ArrayView<'a, T, D>> {
     a.slice_axis(0, from..)
@@ -145,8 +144,7 @@ fn results_of_views_arrays_and_layouts_go_together() -> Result<()> {
     Ok(())
 }
 
-/// A view of an array is a view to read: to write there is `view_mut`, whose transforms keep it
-/// one.
+/// A view of an array only reads. To write, call `view_mut`; its transforms can write too.
 #[test]
 fn views_to_write_are_asked_for() -> Result<()> {
     let (_, s) = open()?;

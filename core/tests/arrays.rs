@@ -18,7 +18,7 @@ fn stream() -> StreamHandle<MockDevice> {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()
 }
 
-/// Written against no backend.
+/// A helper written against no backend.
 fn double_transpose<D: Device>(
     context: &Context<D>,
     rows: usize,
@@ -194,7 +194,7 @@ fn contexts_do_not_mix() {
     assert_eq!(a.to_vec(&s).unwrap(), [0; 4]);
 }
 
-/// Two contexts of one backend stand for two devices; generic code may as well cross backends.
+/// Two contexts of one backend stand for two devices; generic code may also cross backends.
 #[test]
 fn elements_cross_from_one_device_to_another() {
     let device = |ordinal| Context::new(MockDevice::builder().ordinal(ordinal).build()).unwrap();

@@ -1,4 +1,4 @@
-//! Arrays that differ are told apart at the first difference, in words; equal ones pass, wherever
+//! Arrays that differ fail with a text that names the first difference; equal ones pass, wherever
 //! they are.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -44,7 +44,8 @@ fn elements_are_compared_byte_for_byte() {
     assert!(told(&half[..1], &half[1..]).unwrap().contains("(f16, shape [1])"));
 }
 
-/// Every place in turn: the one found is the one changed, in C order, and the count is right.
+/// Every place is changed in turn: the place that is found is the changed one, in C order, and the
+/// count is right.
 #[test]
 fn the_first_difference_is_the_first_in_c_order() {
     let data: Vec<u16> = (0..24).collect();
@@ -82,7 +83,7 @@ fn tolerances_are_those_of_numpy() {
         (0.0, -0.0, exact, true),
         (1.0, 1.5, Tolerance::absolute(0.5), true),
         (1.0, 1.5, Tolerance::absolute(0.25), false),
-        // In proportion to the right side: 0.5 * 2 and 0.5 * 1.
+        // The tolerance is relative to the right side: 0.5 * 2 and 0.5 * 1.
         (1.0, 2.0, Tolerance::relative(0.5), true),
         (2.0, 1.0, Tolerance::relative(0.5), false),
         (3.0, 2.0, Tolerance { absolute: 0.5, relative: 0.25 }, true),
@@ -101,7 +102,7 @@ fn tolerances_are_those_of_numpy() {
     assert_array_close!(half(1.0), half(1.01), Tolerance::absolute(0.02));
 }
 
-/// Every pair of places that arrays are at.
+/// Every pair of places where arrays can be.
 #[test]
 fn arrays_on_devices_and_on_the_host_are_compared_with_each_other() {
     let stream = stream();
@@ -118,7 +119,7 @@ fn arrays_on_devices_and_on_the_host_are_compared_with_each_other() {
     assert_eq!(found.to_string(), "shapes differ: left [2, 3], right [3, 2] (i32)");
 }
 
-/// The text that an assertion ends with.
+/// The text of the panic of an assertion.
 fn panic_text(assertion: impl FnOnce() + std::panic::UnwindSafe) -> String {
     *catch_unwind(assertion).unwrap_err().downcast::<String>().unwrap()
 }

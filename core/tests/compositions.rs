@@ -1,5 +1,5 @@
-//! Functions that are made of several steps: nothing rounds or overflows between them. Expected
-//! values are computed in `f64` on the host, or in the wider type step by step.
+//! Functions that consist of several steps do not round or overflow between them. Expected values are
+//! computed in `f64` on the host, or in the wider type step by step.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, clippy::cast_possible_truncation)] // tests
 
 use devarray::{
@@ -18,7 +18,7 @@ fn stream() -> StreamHandle<MockDevice> {
 trait Rounded: Float + PartialEq + std::fmt::Debug {
     fn of(value: f64) -> Self;
     fn wide(self) -> f64;
-    /// The distance of neighbours from each other around a number.
+    /// The distance to the neighbouring numbers.
     fn spacing(self) -> f64;
 }
 
@@ -53,7 +53,7 @@ fn due_softmax(row: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (shares, row.iter().map(|x| x - max - sum.ln()).collect())
 }
 
-/// Both forms are next to what is due, and have the bits of the `f32` of the same elements.
+/// Both forms are next to the expected values, and have the bits of the `f32` result for the same elements.
 fn a_softmax_is_rounded_once<T: Rounded>(rows: usize, x: &[f64]) {
     let s = stream();
     let numbers: Vec<T> = x.iter().map(|&x| T::of(x)).collect();
@@ -101,7 +101,7 @@ fn a_softmax_of_halves_is_rounded_once() {
     a_softmax_is_rounded_once::<bf16>(1, &vec![-3.0; 70_001]);
 }
 
-/// The test above would see a row sum that is rounded.
+/// The test above would notice a rounded row sum.
 #[test]
 fn a_row_sum_that_is_rounded_shows() {
     let sum = bf16::from_f64(257.0).to_f64();
@@ -115,7 +115,7 @@ fn norm<T: Rounded>(x: &[f64]) -> f64 {
     math::norm(&s, &Array::from_slice(&s, &[x.len()], &x).unwrap()).unwrap().item(&s).unwrap().wide()
 }
 
-/// Norms of an element and of 3 : 4, at every power of two of a type.
+/// Norms of one element and of two elements 3 : 4, at every power of two of a type.
 fn a_norm_is_right_at<T: Rounded>(least: i32, greatest: i32) {
     for exponent in (least..=greatest).step_by(if greatest > 200 { 31 } else { 1 }) {
         let unit = 2.0_f64.powi(exponent);
@@ -140,7 +140,7 @@ fn a_norm_overflows_only_if_it_is_too_great() {
     assert_eq!(norm::<f64>(&[5e-324; 4]), 1e-323);
     assert_eq!(norm::<f64>(&[f64::MAX, 1.0]), f64::MAX);
     assert_eq!(norm::<f32>(&[f64::from(f32::MAX), 1.0]), f64::from(f32::MAX));
-    // The result itself is too great.
+    // The result itself is too large.
     assert_eq!(norm::<f16>(&[60_000.0, 60_000.0]), f64::INFINITY);
     assert_eq!(norm::<f32>(&[3e38, 3e38]), f64::INFINITY);
     assert_eq!(norm::<f64>(&[f64::MAX, f64::MAX]), f64::INFINITY);
@@ -162,7 +162,7 @@ fn a_norm_of_special_values_is_numpys() {
     norms_of_what_is_special::<f64>();
 }
 
-/// Where nothing is great or small, an `f64` norm is the root of the plain sum of squares.
+/// Where nothing is large or small, an `f64` norm is the root of the plain sum of squares.
 #[test]
 fn a_norm_of_ordinary_numbers_has_the_bits_of_the_plain_one() {
     let s = stream();
@@ -173,7 +173,7 @@ fn a_norm_of_ordinary_numbers_has_the_bits_of_the_plain_one() {
     let (turned, flipped) = (x.transpose(), x.flip(&[0]).unwrap());
     assert!((math::norm(&s, &turned).unwrap().item(&s).unwrap() - squares.sqrt()).abs() < 1e-12);
     assert!((math::norm(&s, &flipped).unwrap().item(&s).unwrap() - squares.sqrt()).abs() < 1e-12);
-    // Half types and `f32` are next to it too.
+    // Half types and `f32` are near it too.
     let near: Array<f32, _> = math::cast(&s, &x).unwrap();
     let exact: f64 = near.to_vec(&s).unwrap().into_iter().map(|x| f64::from(x) * f64::from(x)).sum();
     assert_eq!(math::norm(&s, &near).unwrap().item(&s).unwrap(), exact.sqrt() as f32);
@@ -196,7 +196,7 @@ fn products_of_integers_are_made_in_the_type_of_the_sum() {
     assert_eq!(dot(&[i16::MIN; 2], &[i16::MAX, 1]), i64::from(i16::MIN) * i64::from(i16::MAX) - 32_768);
     assert_eq!(dot(&[u32::MAX], &[u32::MAX]), u64::from(u32::MAX).pow(2));
     assert_eq!(dot(&[i32::MIN, 7], &[i32::MIN, -1]), (1_i64 << 62) - 7);
-    // The sum's own type wraps.
+    // The sum's own type wraps around.
     assert_eq!(dot(&[u64::MAX, 1], &[u64::MAX, 5]), 6);
     assert_eq!(dot(&[i64::MIN], &[-1]), i64::MIN);
 }
@@ -217,7 +217,7 @@ fn products_of_halves_are_not_rounded() {
     assert_eq!(dot(&[of(300.0)], &[of(300.0)]), f16::INFINITY);
 }
 
-/// Products of `f32` and `f64` are rounded to their type, and then summed.
+/// Products of `f32` and `f64` are rounded to their type and then summed.
 #[test]
 fn products_of_wide_floats_are_rounded() {
     let above = 1.0_f32 + f32::EPSILON;
@@ -241,8 +241,8 @@ fn next_after<T: Float>(pairs: &[(T, T)]) -> Vec<T> {
     of_pairs(pairs, |s, [x, y]| math::next_after(s, x, y).unwrap())
 }
 
-/// Every number of a half type, with what is due towards each of a few others, by a walk over all numbers
-/// in ascending order.
+/// Every number of a half type, with the expected neighbour towards each of a few others, found by a walk
+/// over all numbers in ascending order.
 fn neighbours_of_all<T: Rounded + PartialOrd>(of_bits: fn(u16) -> T) {
     let mut ascending: Vec<T> = (0..=u16::MAX).map(of_bits).filter(|x| !x.wide().is_nan()).collect();
     ascending.sort_by(|x, y| x.wide().total_cmp(&y.wide()));
@@ -254,7 +254,7 @@ fn neighbours_of_all<T: Rounded + PartialOrd>(of_bits: fn(u16) -> T) {
     for at in 0..=last {
         for to in [0, minus_zero, zero, zero + 1, last] {
             let (x, y) = (ascending[at], ascending[to]);
-            // From one zero past the other one.
+            // From one zero, the neighbour lies past the other zero.
             let (before, behind) = match at {
                 _ if at == zero => (minus_zero.wrapping_sub(1), at + 1),
                 _ if at == minus_zero => (at - 1, zero + 1),
@@ -267,7 +267,7 @@ fn neighbours_of_all<T: Rounded + PartialOrd>(of_bits: fn(u16) -> T) {
             } else {
                 to
             };
-            // A step to zero has the sign of the number that it comes from.
+            // A step to zero has the sign of the number where it starts.
             let next = match next {
                 _ if x == y => to,
                 _ if next == zero && at < minus_zero => minus_zero,
@@ -322,7 +322,7 @@ fn log_add_exp<T: Float>(pairs: &[(T, T)]) -> Vec<T> {
     of_pairs(pairs, |s, [x, y]| math::log_add_exp(s, x, y).unwrap())
 }
 
-/// NumPy's special values, and no overflow where the sum of exponentials has one.
+/// NumPy's special values, and no overflow where the sum of exponentials would overflow.
 #[test]
 fn a_logarithm_of_two_exponentials_is_numpys() {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
@@ -346,7 +346,7 @@ fn a_logarithm_of_two_exponentials_is_numpys() {
     for pair in [(nan, 1.0), (1.0, nan), (nan, nan), (nan, inf), (-inf, nan)] {
         assert!(log_add_exp(&[pair])[0].is_nan(), "{pair:?}");
     }
-    // Far and near, the sum as the host makes it.
+    // Numbers far apart and near each other, with the sum as the host computes it.
     let pairs: Vec<(f64, f64)> =
         (0..400).map(|k| (f64::from(k) / 7.0, f64::from(k * k % 101) / 3.0)).collect();
     for ((x, y), found) in pairs.iter().zip(log_add_exp(&pairs)) {

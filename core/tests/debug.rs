@@ -71,7 +71,7 @@ fn arrays_say_element_shape_order_and_device() -> Result<()> {
     Ok(())
 }
 
-/// Statistics after work of every kind.
+/// Fills statistics with work of every kind.
 fn busy(mut of: Statistics) -> Statistics {
     (of.copies, of.copied_bytes) = (1234, 5 << 30);
     (of.fills, of.filled_bytes) = (1234, 5 << 30);
@@ -151,8 +151,8 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     computing::gathers(&mut shown)?;
     computing::kernels(&mut shown)?;
     computing::walks_and_files(&mut shown)?;
-    // Backends alone are given them, and unit tests show them.
-    // They belong to a feature of the package of functions, which is off here.
+    // Only backends receive these, and unit tests show them. They belong to a feature of the
+    // package of functions, which is off here.
     shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining"]);
     shown.is_shown_elsewhere([
         "Given",
@@ -232,7 +232,7 @@ fn handles(shown: &mut Shown) -> Result<()> {
     Ok(())
 }
 
-/// The hazard for which a strict stream refuses.
+/// The hazard for which a strict stream refuses a call.
 fn strict(context: &Context<MockDevice>) -> Result<Hazard> {
     let (one, two) = (context.strict_stream()?, context.strict_stream()?);
     match Array::full(&one, &[7], 1_u8)?.view().to_contiguous(&two, Order::C) {
@@ -308,7 +308,7 @@ fn raw(shown: &mut Shown) -> std::result::Result<(), Box<dyn std::error::Error>>
     // SAFETY: as above.
     shown.add("FetchOp", &unsafe { FetchOp::new_unchecked(FetchSource::Bytes(&buffer, 0), 8) });
     shown.add("Forwarded", &devarray::backend::Forwarded::new(Capability::Functions, "map", 4));
-    // SAFETY: never taken.
+    // SAFETY: it is never taken.
     shown.add("Fetching", &unsafe { Fetching::new(7) });
     shown.add("Plan", &plan);
     shown.add("Class", &plan.class());
@@ -381,7 +381,7 @@ fn timelines(shown: &mut Shown) -> std::result::Result<(), Box<dyn std::error::E
     Ok(())
 }
 
-/// A value that is refused keeps its own text, however long the device behind it is.
+/// A refused value prints its own text, however long the text of the device behind it is.
 #[test]
 fn results_of_calls_can_be_printed() -> Result<()> {
     let (context, s) = open()?;

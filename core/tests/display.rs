@@ -1,4 +1,5 @@
-//! Host arrays print as NumPy prints them: against text that NumPy wrote (`display/golden.py`).
+//! Host arrays print like NumPy's arrays: compared with text that NumPy wrote
+//! (`display/golden.py`).
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::{fmt::Display, str::FromStr};

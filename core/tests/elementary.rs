@@ -1,7 +1,7 @@
 //! Elementary functions against values that MPFR computed: `core/prove/cases.py` writes them.
 //!
-//! Among the inputs of `f32` are those whose values are nearest to a middle between two numbers, of
-//! all 2^32.
+//! The inputs of `f32` include, out of all 2^32, the ones whose values are nearest to the middle
+//! between two numbers.
 
 use devarray::function::elementary::{Elementary, evaluate_f32, evaluate_f64};
 
@@ -19,7 +19,7 @@ fn cases(text: &str) -> impl Iterator<Item = (Elementary, Vec<u64>, u64)> {
     })
 }
 
-/// The number of numbers between two, where −0 is next to +0.
+/// The number of representable numbers between two, where −0 is next to +0.
 fn distance(a: i64, b: i64, least: i64) -> u64 {
     let place = |bits: i64| if bits < 0 { least - bits } else { bits };
     place(a).abs_diff(place(b))

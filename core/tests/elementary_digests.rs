@@ -1,8 +1,8 @@
 //! The bits of every elementary function: a digest of its results for the same numbers each time.
 //!
-//! They are a promise: a laptop and a device compute the same bits, and so does the next version.
-//! The tests of accuracy let a function of `f64` be one unit off, to either side. This one allows
-//! nothing.
+//! The bits are a promise: a laptop and a device compute the same ones, and so does the next
+//! version. The tests of accuracy let a function of `f64` be one unit off, to either side. This one
+//! allows nothing.
 #![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any bits will do")]
 
 use std::iter;
@@ -10,10 +10,10 @@ use std::iter;
 use devarray::function::elementary::{Elementary, evaluate_f32, evaluate_f64};
 use devarray_conformance::Rng;
 
-/// The number of numbers that are drawn, or of pairs of them.
+/// The number of numbers, or of pairs of numbers, that are drawn.
 const DRAWN: usize = 20_000;
 
-/// The digests of each function, of `f32` and of `f64`.
+/// The digests of each function, for `f32` and for `f64`.
 const DIGESTS: [(&str, u64, u64); 25] = [
     ("cbrt", 0x0153_eb7e_d445_7274, 0x4c6f_dead_83f6_2d8a),
     ("exp", 0xa3da_9e1d_9960_7bb0, 0x22e3_29ce_dfc0_e00b),
@@ -42,13 +42,13 @@ const DIGESTS: [(&str, u64, u64); 25] = [
     ("pow", 0x98b7_1fc2_44cb_5ae0, 0x1705_09a6_368e_ce54),
 ];
 
-/// The numbers of a type that functions are tried with.
+/// The numbers of a type with which functions are tried.
 struct Numbers<T> {
     of_bits: fn(u64) -> T,
     rounded: fn(f64) -> T,
-    /// Bits of the smallest normal number, of 1 and of infinity.
+    /// The bits of the smallest normal number, of 1 and of infinity.
     marks: [u64; 3],
-    /// e to this power is out of range.
+    /// A power at which e is out of range.
     most: f64,
 }
 
@@ -66,7 +66,7 @@ const OF_F64: Numbers<f64> = Numbers {
     most: 710.0,
 };
 
-/// 2 to a power, with a fraction behind the leading one.
+/// 2 to a power, with a fraction below the leading bit.
 fn scaled(power: i32, fraction: u64) -> f64 {
     f64::from_bits(u64::from((1023 + power).cast_unsigned()) << 52 | fraction >> 12)
 }
@@ -77,13 +77,13 @@ fn whole(rng: &mut Rng, most: i32) -> i32 {
     i32::try_from(rng.below(count)).expect("a small number") - most
 }
 
-/// Evenly from −`most` to `most`.
+/// A number from −`most` to `most`, evenly distributed.
 fn within(rng: &mut Rng, most: f64) -> f64 {
     (rng.bits() >> 11) as f64 / (1_u64 << 52) as f64 * most - most
 }
 
 impl<T: Copy + std::ops::Neg<Output = T>> Numbers<T> {
-    /// Numbers at which the type turns, and functions do, of both signs.
+    /// Numbers at which the type or a function changes its behaviour, of both signs.
     fn special(&self) -> Vec<T> {
         let [normal, one, infinity] = self.marks;
         let bits = [0, 1, 2, normal / 3, normal - 1, normal, normal + 1].into_iter();
@@ -113,7 +113,8 @@ impl<T: Copy + std::ops::Neg<Output = T>> Numbers<T> {
         }
     }
 
-    /// Two numbers: any, of similar magnitudes, or one near 1 and one that powers of it differ by.
+    /// Two numbers: any two, two of similar magnitudes, or one near 1 and an exponent for which its
+    /// powers differ.
     fn any_two(&self, rng: &mut Rng) -> [T; 2] {
         match rng.below(3) {
             0 => [self.any(rng), self.any(rng)],
@@ -148,17 +149,17 @@ impl<T: Copy + std::ops::Neg<Output = T>> Numbers<T> {
     }
 }
 
-/// The bits of the results of `f32`.
+/// The bits of the results for `f32`.
 fn results_of_f32(function: Elementary) -> Vec<u64> {
     let (x, y) = OF_F32.arguments(function.arity());
     let mut results = vec![0.0; x.len()];
     evaluate_f32(function, &x, &y, &mut results);
-    // A NaN is one value, whatever its bits.
+    // All NaNs count as one value.
     let bits = |result: f32| if result.is_nan() { f32::NAN.to_bits() } else { result.to_bits() };
     results.into_iter().map(|result| bits(result).into()).collect()
 }
 
-/// The bits of the results of `f64`.
+/// The bits of the results for `f64`.
 fn results_of_f64(function: Elementary) -> Vec<u64> {
     let (x, y) = OF_F64.arguments(function.arity());
     let mut results = vec![0.0; x.len()];
@@ -199,7 +200,7 @@ fn the_bits_of_functions_of_f64_stay() {
     check("f64", results_of_f64, |row| row.2);
 }
 
-/// One bit of one result is enough for another digest.
+/// One bit of one result is enough to change the digest.
 #[test]
 fn a_digest_is_of_every_bit() {
     let mut results = results_of_f64(Elementary::Exp);

@@ -1,5 +1,5 @@
-//! Numbers at equal distances: between the ends, in order, and never infinite or NaN between finite
-//! ends.
+//! Numbers at equal distances lie between the ends, in order, and are never infinite or NaN between
+//! finite ends.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)] // helpers of tests; small numbers
 
 use devarray::{Context, function::Float, math};
@@ -11,7 +11,7 @@ fn linspace<T: Float>(first: T, last: T, count: usize) -> Vec<T> {
     math::linspace(&stream, first, last, count).unwrap().to_vec(&stream).unwrap()
 }
 
-/// The ends are what was given, and nothing is outside them or out of order.
+/// The ends are the given ones, and nothing is outside them or out of order.
 fn lies_between<T: Float + PartialOrd + std::fmt::Debug + Into<f64>>(first: T, last: T, count: usize) {
     let found = linspace(first, last, count);
     assert_eq!((found.len(), found[0], found[count - 1]), (count, first, last));
@@ -19,7 +19,7 @@ fn lies_between<T: Float + PartialOrd + std::fmt::Debug + Into<f64>>(first: T, l
     assert!(wide.iter().all(|x| x.is_finite()), "{first:?} {last:?}: {wide:?}");
     let in_order = wide.is_sorted() || wide.iter().rev().is_sorted();
     assert!(in_order, "{first:?} {last:?}: {wide:?}");
-    // Each is where it should be, by the halves, whose distance is a number.
+    // Each number is where it should be, computed from the halves, whose distance is finite.
     let (half, steps) = ((wide[0] * 0.5, wide[count - 1] * 0.5), (count - 1) as f64);
     for (at, &x) in wide.iter().enumerate() {
         let share = at as f64 / steps;
@@ -53,7 +53,7 @@ fn finite_ends_have_finite_numbers_between() {
     assert_eq!(linspace(-1.5e308, 1.5e308, 5), [-1.5e308, -0.75e308, 0.0, 0.75e308, 1.5e308]);
 }
 
-/// Equals NumPy's numbers where the distance is a number: `start + k * step`.
+/// Equals NumPy's numbers where the distance is finite: `start + k * step`.
 #[test]
 fn distances_that_are_numbers_keep_numpys_bits() {
     for (first, last, count) in [(0.1, 0.7, 7), (-3.0, 1e300, 11), (5e-324, 1.0, 9), (2.5, -1e-3, 1_001)] {
@@ -80,7 +80,7 @@ fn equal_ends_give_that_number() {
         all(f16::from_f32(value));
         all(bf16::from_f32(value));
     }
-    // Zeros of both signs: NumPy's +0 between them.
+    // Zeros of both signs: NumPy gives +0 between them.
     let bits = |first: f64, last| linspace(first, last, 3).into_iter().map(f64::to_bits).collect::<Vec<_>>();
     assert_eq!(bits(-0.0, 0.0), [1 << 63, 0, 0]);
     assert_eq!(bits(0.0, -0.0), [0, 0, 1 << 63]);

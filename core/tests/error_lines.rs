@@ -21,7 +21,7 @@ fn stream() -> Stream {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()
 }
 
-/// The line that an error is of, which it says.
+/// The line that an error reports.
 #[track_caller]
 fn line_of(error: &Error, what: &str) -> u32 {
     let at = error.location().unwrap_or_else(|| panic!("{what}: no line: {error}"));
@@ -33,7 +33,7 @@ fn line_of(error: &Error, what: &str) -> u32 {
     at.line()
 }
 
-/// Each call fails with a shape error of its own line: they follow each other.
+/// Each call fails with a shape error of its own line; the calls follow each other.
 macro_rules! fail {
     ($($call:expr;)*) => {
         let mut last = line!();
@@ -184,14 +184,14 @@ fn errors_of_layouts_get_the_line_where_they_become_errors() {
     assert_eq!(line_of(&LayoutError::NeedsCopy.into(), "into"), line!());
     let pure = layout.permute(&[0, 0]).unwrap_err();
     assert_eq!(pure.to_string(), "axis 0 is repeated", "layouts are values: no line");
-    // The twin: what hides the caller knows no line, and tells none of the library's.
+    // The twin: a function that hides the caller knows no line, and reports none of the library's.
     let convert: fn(LayoutError) -> Error = Error::from;
     let hidden = convert(pure);
     assert_eq!((hidden.location(), hidden.to_string()), (None, "axis 0 is repeated".to_owned()));
     assert_eq!(CallSite::UNKNOWN, CallSite::here());
 }
 
-/// The errors of order and products have the line of their call.
+/// The errors of order and products report the line of their call.
 #[test]
 fn order_and_products_tell_their_line() {
     let s = &stream();
@@ -243,7 +243,8 @@ fn order_and_products_tell_their_line() {
     }
 }
 
-/// An index error names the call that enqueued the operation, not the wait, whoever tells of it.
+/// An index error names the call that enqueued the operation, not the wait, whichever call reports
+/// it.
 #[test]
 fn index_errors_tell_the_line_of_the_operation() {
     let s = &stream();

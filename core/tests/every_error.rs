@@ -1,5 +1,5 @@
-//! Every variant of the errors is reached through the public API and says what it must, word for
-//! word; and none of these failures costs anything: the stream and its arrays go on as before.
+//! Every variant of the errors is reached through the public API and has its text word for word;
+//! none of these failures costs anything: the stream and its arrays work as before.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; asks for what is refused
 
 #[path = "every_error/layouts.rs"]
@@ -38,8 +38,8 @@ devarray::kernel! {
     host { for (to, from) in to.iter_mut().zip(from) { *to = from.wrapping_neg() } }
 }
 
-/// Everything a failure may need: a device, a stream, an array of shape [2, 3] and one of shape
-/// [6].
+/// The things that a failure may need: a device, a stream, an array of shape [2, 3] and one of
+/// shape [6].
 struct Setting {
     device: MockDevice,
     stream: StreamHandle<MockDevice>,
@@ -56,7 +56,7 @@ impl Setting {
         Self { device, stream, grid, line }
     }
 
-    /// The stream works, the arrays hold what they held, and nothing was sunk.
+    /// Checks that the stream works, the arrays hold what they held, and no error is left.
     fn assert_intact(&self, after: &str) {
         let Self { stream, grid, line, .. } = self;
         assert_eq!(grid.to_vec(stream).unwrap(), [0, 1, 2, 3, 4, 5], "{after}");
@@ -69,7 +69,7 @@ impl Setting {
 /// Makes one call fail.
 type Failure = fn(&mut Setting) -> Option<Error>;
 
-/// A variant, what fails with it, and what it then says.
+/// A variant, a call that fails with it, and the expected message.
 type Case = (&'static str, Failure, &'static str);
 
 fn planned(setting: &Setting, error: Error) {
@@ -250,7 +250,7 @@ const OF_BACKENDS: &[Case] = &[
     ),
 ];
 
-/// The name of a variant: what `Debug` begins with.
+/// The name of a variant: the word with which `Debug` begins.
 fn variant(error: &impl std::fmt::Debug) -> String {
     let text = format!("{error:?}");
     text.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default().to_owned()

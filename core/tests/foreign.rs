@@ -1,5 +1,5 @@
-//! The doors to other code on the simulator: what happens when calls fail, and the twins of the
-//! laws, which must be found out.
+//! The doors to other code on the simulator: failures of calls, and the twins of the laws, which
+//! must be detected.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; stands for other code
 
 #[path = "interop/lent.rs"]
@@ -25,12 +25,13 @@ use devarray::{
 use devarray_mock::{Code, MockDevice, Schedule, Site};
 use schedules::everywhere;
 
-/// Memory of each device.
+/// The memory of each device.
 const MEMORY_BYTES: usize = 1 << 24;
 
-/// Memory of other code, that is: of a raw stream. Freed in its stream order when it is dropped.
+/// Memory of other code, which is memory of a raw stream. It is freed in stream order when it is
+/// dropped.
 struct Foreign<D: Device> {
-    /// Not a handle of the context: an owner that holds one keeps the context open.
+    /// It is not a handle of the context: an owner that holds a handle keeps the context open.
     stream: D::Stream,
     buffer: Option<D::Buffer>,
     /// Counts the drops of such owners.
@@ -38,8 +39,8 @@ struct Foreign<D: Device> {
 }
 
 impl<D: Device> Foreign<D> {
-    /// Bytes filled with one value by a stream of their own; `stream` knows nothing about it but
-    /// the event.
+    /// Bytes that a stream of their own fills with one value; `stream` knows nothing about the fill
+    /// except its event.
     fn new(context: &Context<D>, stream: &StreamHandle<D>, len_bytes: usize, value: u8) -> Self {
         let own = context.device().open_stream().unwrap();
         let buffer = own.alloc(len_bytes.try_into().unwrap()).unwrap();
@@ -61,8 +62,8 @@ impl<D: Device> Drop for Foreign<D> {
     fn drop(&mut self) {
         self.drops.fetch_add(1, Relaxed);
         let buffer = self.buffer.take().unwrap();
-        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing
-        // used it any more.
+        // SAFETY: it belongs to a stream of this device, and is freed once; the library dropped it
+        // when nothing used it any more.
         self.stream.free(unsafe { FreeOp::new_unchecked(buffer) }).unwrap();
     }
 }
@@ -108,14 +109,14 @@ fn undeclared_work_is_found() {
     }
 }
 
-/// Work of an unchecked stream waits for nobody, so it stands for nothing that came before it: who
-/// comes next waits for both.
+/// Work of an unchecked stream waits for nobody, so it does not stand for earlier work: the next
+/// user waits for both.
 #[test]
 fn unchecked_work_hides_nothing_before_it() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
     let context = Context::new(device.clone()).unwrap();
     let (one, three) = (context.stream().unwrap(), context.stream().unwrap());
-    // SAFETY: what is declared on it touches no memory.
+    // SAFETY: the work that is declared on it touches no memory.
     let two = unsafe { context.unchecked_stream() }.unwrap();
     let mut array = Array::full(&one, &[100], 1_u8).unwrap();
     let before = array.view().to_contiguous(&one, Order::C).unwrap();
@@ -126,7 +127,7 @@ fn unchecked_work_hides_nothing_before_it() {
     assert_eq!(codes(&device), []);
 }
 
-/// The twin of an owner that goes last: one that frees at once.
+/// The twin of an owner that is dropped last: one that frees at once.
 #[test]
 fn an_owner_that_goes_early_is_found() {
     for early in [false, true] {
@@ -136,7 +137,7 @@ fn an_owner_that_goes_early_is_found() {
         let foreign = Foreign::new(&context, &stream, 64, 3);
         let (address, owner) = (foreign.address(), Arc::new(Mutex::new(Some(foreign))));
         let line = Layout::contiguous(&[64], Order::C).unwrap();
-        // SAFETY: the owner keeps the memory. That it goes early is what is to be found; the
+        // SAFETY: the owner keeps the memory. Its early drop is the mistake to be found; the
         // simulator reaches nothing then.
         let adopted = unsafe { Array::<u8, _>::adopt(&stream, address, &line, Arc::clone(&owner)) };
         let mut array = adopted.unwrap();
@@ -150,7 +151,8 @@ fn an_owner_that_goes_early_is_found() {
     }
 }
 
-/// A release orders the stream it names; one that is not named knows nothing of the work in flight.
+/// A release orders the stream it names; a stream that is not named knows nothing of the work in
+/// flight.
 #[test]
 fn a_free_on_a_stream_that_the_release_did_not_name_is_found() {
     for named in [true, false] {
@@ -160,7 +162,7 @@ fn a_free_on_a_stream_that_the_release_did_not_name_is_found() {
         let mut array = Array::<u8, _>::uninit(&one, &[64]).unwrap();
         array.view_mut().fill(&one, 1).unwrap();
         let buffer = array.release(if named { &two } else { &one }).unwrap().into_buffer().unwrap();
-        // SAFETY: given up; that it may be in use is what is to be found.
+        // SAFETY: the memory was given up; that it may be in use is the mistake to be found.
         two.raw().free(unsafe { FreeOp::new_unchecked(buffer) }).unwrap();
         let found = codes(&device);
         assert_eq!(found.is_empty(), named, "{found:?}");
@@ -171,8 +173,8 @@ fn failed() -> Error {
     Error::Driver { backend: "mock", operation: "planned", code: 999, name: "PLANNED".into() }
 }
 
-/// Every call that these doors make fails once: the error is told, nothing changed, and the same
-/// call then succeeds.
+/// Every call that these doors make fails once: the error is returned, nothing changed, and the
+/// same call then succeeds.
 #[test]
 fn every_call_fails_once() {
     let device = MockDevice::new();
@@ -211,7 +213,7 @@ fn every_call_fails_once() {
     let before = live(&context);
     let released = array.release(&two).unwrap();
     assert_eq!(live(&context), before - 64, "what was given up is not counted");
-    // SAFETY: as it was released.
+    // SAFETY: it is the buffer that was released.
     let array = unsafe { Array::<u8, _>::reclaim(&two, released) }.unwrap();
     assert_eq!(live(&context), before);
     assert_eq!(array.to_vec(&one).unwrap(), [5; 64]);
@@ -240,7 +242,7 @@ fn an_unknown_end_keeps_the_owner() {
     assert_eq!((report.adopted, report.findings.len()), (1, 0), "{report}");
 }
 
-/// A panic in the closure ends the work as any return does: what it may have enqueued is noted.
+/// A panic in the closure ends the work like any return: work that it may have enqueued is noted.
 #[test]
 fn a_panic_while_work_is_enqueued_is_noted() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
@@ -312,7 +314,8 @@ fn an_array_goes_to_other_code_and_comes_back() {
     }
 }
 
-/// A layout beside an array leads to its memory and nowhere else; what is written is written once.
+/// A layout that does not fit the array reaches its memory and nothing else; each element is
+/// written once.
 #[test]
 fn a_layout_of_the_caller_stays_inside() {
     let context = Context::new(MockDevice::new()).unwrap();

@@ -1,6 +1,6 @@
-//! Remainders of floats are exact: compared with Rust's `%` on numbers of every exponent. And every
-//! operation of every type is refused when it is built, or has an expansion; what is rounded is
-//! rounded once; NaN has one form.
+//! Remainders of floats are exact: compared with Rust's `%` on numbers of every exponent. Every
+//! operation of every type is refused when it is built, or has an expansion. Results are rounded
+//! once. NaN has one form.
 #![allow(unsafe_code)] // interprets programs on memory of its own
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "helpers of tests")]
 
@@ -26,7 +26,7 @@ fn compute<T: Copy, R: Copy + Default>(text: &str, of: ElementType, a: &[T], b: 
     result
 }
 
-/// Numbers without an end, the same each time.
+/// An endless sequence of numbers, the same each time.
 fn random() -> impl Iterator<Item = u64> {
     let mut rng = Rng::new(1);
     std::iter::repeat_with(move || rng.bits())
@@ -34,7 +34,8 @@ fn random() -> impl Iterator<Item = u64> {
 
 const PAIRS: usize = 100_000;
 
-/// Pairs whose exponents are anywhere, or near each other, or at the ends; the bits of any float.
+/// Pairs whose exponents are anywhere, or near each other, or at the ends; and the bits of any
+/// float.
 fn pairs(exponent_bits: u32, fraction_bits: u32) -> (Vec<u64>, Vec<u64>) {
     let width = exponent_bits + fraction_bits + 1;
     let mut random = random();
@@ -48,7 +49,7 @@ fn pairs(exponent_bits: u32, fraction_bits: u32) -> (Vec<u64>, Vec<u64>) {
             match kind {
                 // A multiple of the divisor's unit, and exponents at most 3 apart.
                 0 => (a, b & fraction | a & !fraction ^ (any() % 4) << fraction_bits),
-                // Few bits in the divisor: remainders of zero.
+                // Few bits in the divisor give remainders of zero.
                 1 => (a, b & !(fraction >> 3)),
                 // A subnormal divisor.
                 2 => (a, b & fraction),
@@ -108,7 +109,7 @@ fn remainders_of_f32_and_halves_are_exact() {
 
 #[test]
 fn integers_become_halves_in_one_rounding() {
-    // 2^62 is followed by 2^62 + 2^55 in bf16; an f64 does not hold what is just beside the tie
+    // 2^62 is followed by 2^62 + 2^55 in bf16; an f64 does not hold the numbers just beside the tie
     // between them.
     let tie = (1_i64 << 62) + (1 << 54);
     let cases = [(tie, 0x5e80), (tie + 1, 0x5e81), (tie - 1, 0x5e80), (-tie, 0xde80), (-tie - 1, 0xde81)];
@@ -120,7 +121,7 @@ fn integers_become_halves_in_one_rounding() {
         compute::<u64, u16>("cast(x0, bf16)", ElementType::U64, &numbers, &numbers),
         [0x5f00, 0x5f01, 0x5f00, 0x5f80]
     );
-    // An f64 is rounded to f16 at once: an f32 between them would make a tie of some of these.
+    // An f64 is rounded to f16 in one step: an f32 in between would make a tie of some of these.
     let tie = 1.0 + 2.0_f64.powi(-11);
     let numbers = [tie, tie + 2.0_f64.powi(-40), -tie - 2.0_f64.powi(-40), 1e-8, 65519.9, 65520.0];
     assert_eq!(
@@ -180,7 +181,7 @@ fn every_operation_of_every_type_is_refused_or_expanded() {
             }
         }
     }
-    // Four types of floats with all functions but one; eight of integers with four; numbers with
+    // Four float types with all functions but one; eight integer types with four; and numbers with
     // everything else.
     assert_eq!(unary, 4 * 37 + 8 * 4);
     assert_eq!(binary, 12 * (6 + 4 + 2) + 4 + 8 * 5 + 5 + 12 * 5 + 4 * 3);

@@ -11,7 +11,7 @@ use case::{Found, Outcome, bytes, compute, element_type, shape};
 use devarray::function::ElementType;
 use serde_json::Value;
 
-/// The distance of two elements in representable numbers, by their bits; NaN is near NaN only.
+/// The distance of two elements in representable numbers, from their bits; NaN is near NaN only.
 fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> u64 {
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
     let (a, b) = (bits(a), bits(b));
@@ -34,7 +34,7 @@ fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> u64 {
     if (a ^ b) & sign == 0 { a_size.abs_diff(b_size) } else { (a_size + b_size).max(1) }
 }
 
-/// The difference from the expectation, if there is one.
+/// The difference from the expected result, if there is one.
 fn difference(case: &Value) -> Outcome<Option<String>> {
     let (found, expect): (Found, &Value) = (compute(case)?, &case["expect"]);
     let (found_type, found_shape, found) = match (found, expect["error"].as_str()) {

@@ -1,4 +1,4 @@
-//! Functions at the limits: long texts, many axes, parts of one array that lie between each other.
+//! Functions at the limits: long texts, many axes, interleaved parts of one array.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
@@ -11,7 +11,7 @@ use devarray::{
 };
 use devarray_mock::MockDevice;
 
-/// A mistake is shown under its place, however far behind that is.
+/// A mistake is shown under its place, however far back in the text it is.
 #[test]
 fn a_mistake_at_the_end_of_a_long_text_is_shown() {
     let text = format!("{}x0 + ?", " ".repeat(100_000));
@@ -31,8 +31,8 @@ fn a_mistake_at_the_end_of_a_long_text_is_shown() {
     assert!(mark.contains("^^^^"));
 }
 
-/// Positions along a reduced axis of an array with more than 256 axes: that axis comes after all
-/// that are kept.
+/// Positions along a reduced axis of an array with more than 256 axes: that axis comes after all the kept
+/// ones.
 #[test]
 fn positions_along_a_reduced_axis_are_its_own_or_refused() -> Result<()> {
     let stream = Context::new(MockDevice::new())?.stream()?;
@@ -52,8 +52,7 @@ fn positions_along_a_reduced_axis_are_its_own_or_refused() -> Result<()> {
     Ok(())
 }
 
-/// Elements of other sizes that lie between the elements of the result, at another distance from each
-/// other.
+/// Elements of other sizes that lie between the elements of the result, with another stride.
 #[test]
 fn a_part_is_computed_from_another_part_of_other_elements() -> Result<()> {
     let stream = Context::new(MockDevice::new())?.stream()?;
@@ -104,10 +103,10 @@ fn what_a_function_expands_to_is_limited() -> Result<()> {
     assert_eq!(error.kind(), FunctionErrorKind::Size);
     let message = error.message();
     assert!(message.contains(&MAX_INSTRUCTIONS.to_string()) && message.contains("`**`"), "{message}");
-    // The one that is too much is shown.
+    // The first call that is too much is shown.
     let place = error.place().unwrap();
     assert!(place.start > 0 && text[place.clone()].contains("**"), "{}", &text[place]);
-    // A closure is refused alike, before the device is asked.
+    // A closure is refused in the same way, before the device is asked.
     let stream = Context::new(MockDevice::new())?.stream()?;
     let x = Array::from_slice(&stream, &[1], &[2_i64])?;
     let long = |count: i64| {
@@ -123,7 +122,7 @@ fn what_a_function_expands_to_is_limited() -> Result<()> {
     Ok(())
 }
 
-/// Hundreds of calls of the longest functions are fine.
+/// Hundreds of calls of the longest functions are accepted.
 #[test]
 fn hundreds_of_elementary_functions_fit() {
     for name in ["sin", "exp", "erf", "log10", "asinh"] {
@@ -136,7 +135,7 @@ fn hundreds_of_elementary_functions_fit() {
     }
 }
 
-/// Texts as long as they may be, made of what takes longest to look at.
+/// Texts of the greatest length, made of the parts that take longest to check.
 #[test]
 fn the_longest_texts_are_answered() {
     let f64 = ElementType::F64;
@@ -148,7 +147,7 @@ fn the_longest_texts_are_answered() {
     assert_eq!(kind(&format!("x0 + {digits}"), f64), Some(FunctionErrorKind::Type));
     assert_eq!(kind(&format!("x0 + {digits}e-{len}"), ElementType::F32), None);
     assert_eq!(kind(&format!("x0 + 0x{digits}"), f64), Some(FunctionErrorKind::Text));
-    // There are as many literals as there may be, each as long as there is room for.
+    // The greatest number of literals, each as long as there is room for.
     let many = sum_of(2_000, |at| format!("0.{at}{}", "7".repeat(110)));
     for of in [ElementType::F16, f64] {
         assert_eq!(

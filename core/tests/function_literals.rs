@@ -1,4 +1,4 @@
-//! Literals are rounded once, to the nearest number of the type: against exact integers.
+//! Literals are rounded once, to the nearest number of the type: compared with exact integers.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "helpers of tests")]
 
 use std::cmp::Ordering;
@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use devarray::function::{ElementType, Function, FunctionErrorKind, Operation};
 use devarray_conformance::Rng;
 
-/// Bits of the fraction, and the exponent field of 1.
+/// The number of fraction bits, and the exponent field of 1.
 const FORMATS: [(ElementType, Format); 4] = [
     (ElementType::F16, (10, 15)),
     (ElementType::BF16, (7, 127)),
@@ -37,7 +37,7 @@ fn lowest(bits: u64, (fraction_bits, bias): Format) -> i32 {
     (bits >> fraction_bits).max(1) as i32 - bias as i32 - fraction_bits.cast_signed()
 }
 
-/// A number in units of 2^`unit`, rounded down; as large as can be if it is too large.
+/// A number in units of 2^`unit`, rounded down; the largest integer if it is too large.
 fn in_units(bits: u64, format: Format, unit: i32) -> u128 {
     let leading = 1 << format.0;
     let fraction = u128::from(bits % leading + if bits < leading { 0 } else { leading });
@@ -49,7 +49,7 @@ fn in_units(bits: u64, format: Format, unit: i32) -> u128 {
     }
 }
 
-/// The bits of the number nearest to `n` units, of two the even one, looked for among all.
+/// The bits of the number nearest to `n` units, searched for among all; of two, the even one.
 fn nearest(n: u128, unit: i32, format: Format) -> u64 {
     let (mut low, mut high) = (0, (2 * format.1 + 1) << format.0);
     while high - low > 1 {
@@ -64,7 +64,7 @@ fn nearest(n: u128, unit: i32, format: Format) -> u64 {
     }
 }
 
-/// Exact numbers, ties, and what is one unit beside either.
+/// Exact numbers, ties, and numbers one unit beside either.
 #[test]
 fn hexadecimal_literals_are_the_nearest_numbers() {
     let mut rng = Rng::new(5);
@@ -72,10 +72,10 @@ fn hexadecimal_literals_are_the_nearest_numbers() {
         let (fraction_bits, bias) = format;
         let sign = 1 << (of.len_bytes() * 8 - 1);
         for _ in 0..400 {
-            // From 2^-16 on, where `f16` is subnormal, to 2^8.
+            // From 2^-16, where `f16` is subnormal, to 2^8.
             let from = bias.saturating_sub(16) << fraction_bits;
             let bits = from + rng.below(24 << fraction_bits) as u64;
-            // An `f64` does not hold what is most of them below, nor do the digits that are kept.
+            // An `f64` does not hold most of the numbers below, nor do the digits that are kept.
             let unit = lowest(bits, format) - rng.pick(&[1, 2, 9, 31, 45, 60, 70]);
             let (here, next) = (in_units(bits, format, unit), in_units(bits + 1, format, unit));
             let tie = u128::midpoint(here, next);
@@ -89,8 +89,8 @@ fn hexadecimal_literals_are_the_nearest_numbers() {
     }
 }
 
-/// Writes the same out: beside ties above even and odd numbers by less than an `f64` shows, and at
-/// both ends of the types.
+/// Cases written out: numbers beside ties above even and odd numbers, by less than an `f64` shows,
+/// and at both ends of the types.
 #[test]
 fn a_bit_far_below_a_tie_decides() {
     let cases = [
@@ -128,7 +128,8 @@ fn a_bit_far_below_a_tie_decides() {
     for (of, text, due) in cases {
         assert_eq!(literal(text, of), Some(due), "{text} in {of}");
     }
-    // The tie between the greatest number and what would follow overflows; what is below does not.
+    // The tie between the greatest number and its would-be successor overflows; numbers below the
+    // tie do not.
     for (of, fits, over) in [
         (ElementType::F16, "0x1.ffdffffffffffffffp15", "0x1.ffep15"),
         (ElementType::BF16, "0x1.fefffffffffffffffp127", "0x1.ffp127"),
@@ -142,7 +143,7 @@ fn a_bit_far_below_a_tie_decides() {
     }
 }
 
-/// A minus is the sign of any literal, and nothing else of it changes.
+/// A minus is the sign of any literal, and changes nothing else of it.
 #[test]
 fn a_minus_is_the_sign_of_a_literal() {
     let huge = format!("{:.0}", 2.0_f64.powi(200));
@@ -160,7 +161,7 @@ fn a_minus_is_the_sign_of_a_literal() {
     }
 }
 
-/// Decimal ones, whose nearest `f64` is a tie of the type: what they are more or less decides.
+/// Decimal literals whose nearest `f64` is a tie of the type: the difference from the tie decides.
 #[test]
 fn decimal_literals_beside_a_tie_are_rounded_once() {
     let zeros = "0".repeat(40);
@@ -169,7 +170,8 @@ fn decimal_literals_beside_a_tie_are_rounded_once() {
         (ElementType::BF16, "1.01171875", "1.00390625", 0x3f80),
         (ElementType::F32, "1.000000178813934326171875", "1.000000059604644775390625", 0x3f80_0000),
     ] {
-        // The last digit is 5: one less, and as many nines as make no other `f64`.
+        // The last digit is 5: one less, followed by as many nines as leave the nearest `f64` the
+        // same.
         let less = |text: &str| format!("{}4{}", &text[..text.len() - 1], "9".repeat(40));
         assert_eq!(literal(below_odd, of), Some(even), "{below_odd} in {of}");
         assert_eq!(literal(&less(below_odd), of), Some(even), "less than {below_odd} in {of}");

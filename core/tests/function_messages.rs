@@ -89,7 +89,7 @@ fn types_and_literals() {
         let error = Function::parse(text, &[of; 2], &[]).unwrap_err();
         assert_eq!((error.kind(), error.message()), (Type, message), "{text} of {of}");
     }
-    // The twins: numbers beside these.
+    // The twins: numbers beside these are accepted.
     for (of, text) in [
         (F16, "x0 + 65504"),
         (BF16, "x0 + 256"),
@@ -132,7 +132,7 @@ fn builders() {
     assert!(FunctionBuilder::new(&[F32; 16], &[F32; 16]).is_ok());
 }
 
-/// The costliest operation is named, with what all of it costs and how often it is there.
+/// The costliest operation is named, with its total cost and the number of times that it occurs.
 #[test]
 fn what_makes_a_function_too_long_is_told() {
     // The cost of one of each: the instructions that it adds to a program.
@@ -157,7 +157,7 @@ fn what_makes_a_function_too_long_is_told() {
              computes {count} times"
         )
     );
-    // There are as many tangents as before the place, and the one at it.
+    // The text has as many tangents as there are before the place, and the one at it.
     let before = &text[..error.place().unwrap().end];
     assert_eq!((limit, count), (MAX_INSTRUCTIONS, before.matches("tan").count()));
     let each = cost / count;
@@ -181,7 +181,7 @@ fn scans_have_the_names_that_they_are_found_by() {
     assert_eq!(ScanOperation::from_name("mean"), None);
 }
 
-/// Functions that differ in one thing have other hashes and digests, equal ones the same.
+/// Functions that differ in one thing have other hashes and digests; equal ones have the same.
 #[test]
 fn functions_are_told_apart_by_their_hash() {
     let hash = |function: &Function| {

@@ -1,5 +1,5 @@
-//! Random functions over random layouts: the interpreter gives the bits that a naive evaluator
-//! gives, element by element. The evaluator shares nothing with the interpreter or the expansion.
+//! Random functions over random layouts: the interpreter gives the same bits as a naive evaluator,
+//! element by element. The evaluator shares nothing with the interpreter or the expansion.
 #![allow(unsafe_code)] // interprets programs on memory of its own
 #![allow(
     clippy::unwrap_used,
@@ -28,8 +28,8 @@ use expression::{Grammar, Tape};
 use proptest::{prelude::*, test_runner::Config};
 use value::Value;
 
-/// A layout of a shape with axes in any order, reversed or not, with gaps; broadcast along some if
-/// `repeats`.
+/// A layout of a shape with axes in any order, reversed or not, with gaps; broadcast along some
+/// axes if `repeats`.
 fn layout(tape: &mut Tape<'_>, shape: &[usize], repeats: bool) -> Layout {
     let mut axes: Vec<usize> = (0..shape.len()).collect();
     for at in 1..axes.len() {
@@ -54,7 +54,7 @@ fn layout(tape: &mut Tape<'_>, shape: &[usize], repeats: bool) -> Layout {
     Layout::new(shape, &strides, offset + tape.below(3)).unwrap()
 }
 
-/// The positions of a layout's elements, in row-major order, with their indices.
+/// The positions of a layout's elements, in C order, with their indices.
 fn places(layout: &Layout) -> Vec<(Vec<usize>, usize)> {
     let mut places = vec![(vec![], layout.offset().cast_signed())];
     for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {
@@ -73,7 +73,7 @@ fn read(memory: &[u8], element_type: ElementType, place: usize) -> Value {
     Value::from_bits(element_type, bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)))
 }
 
-/// A function, its operands and where the result lies, all from one tape; then both answers.
+/// Draws a function, its operands and the place of the result from one tape; returns both answers.
 fn compare(numbers: &[u64]) -> Result<(), TestCaseError> {
     let tape = &mut Tape::new(numbers);
     let shape: Vec<usize> = (0..tape.below(4)).map(|_| tape.choice(&[2, 1, 3, 5, 33])).collect();
@@ -150,7 +150,7 @@ fn compare(numbers: &[u64]) -> Result<(), TestCaseError> {
     for ((index, place), &expected) in places(&out_layout).iter().zip(&expected) {
         let found = read(memory, result_type, *place).bits();
         prop_assert_eq!(found, expected, "{} at {:?}: {:#x}, expected {:#x}", text, index, found, expected);
-        // The bits themselves, since reading makes a NaN canonical.
+        // Compares the stored bits, since reading makes a NaN canonical.
         let stored = memory[place * item..(place + 1) * item]
             .iter()
             .rev()
@@ -171,7 +171,8 @@ proptest! {
     }
 }
 
-/// Two functions that differ in one operation must be told apart, or the comparison shows nothing.
+/// Two functions that differ in one operation must give different results, or the comparison shows
+/// nothing.
 #[test]
 fn the_evaluator_tells_operations_apart() {
     let value = |text: f64| Value::F64(text);

@@ -11,7 +11,7 @@ use devarray::function::{
 /// Makes a value from another.
 type Step = fn(&mut Steps, Value) -> Value;
 
-/// A function that is being made, with four inputs of one type.
+/// A function under construction, with four inputs of one type.
 struct Steps {
     builder: FunctionBuilder,
     inputs: [Value; 4],
@@ -42,8 +42,8 @@ fn repeated(of: ElementType, literal: bool, step: Step, times: usize) -> Functio
     steps.builder.finish(value).unwrap()
 }
 
-/// Whether it is shown as a text, which must parse to the same function; else as a list, with a
-/// line for each value.
+/// Whether a function is shown as a text, which must parse to the same function; if not, it must be
+/// a list with a line for each value.
 fn is_a_text(function: &Function) -> bool {
     let shown = function.to_string();
     if shown.starts_with("v0: ") {
@@ -58,8 +58,8 @@ fn is_a_text(function: &Function) -> bool {
     true
 }
 
-/// The number of times that each step can be taken so that a text shows it: 200 levels of calls,
-/// operators before their operand, right operands and parentheses.
+/// The number of times that each step can be applied before a text no longer shows it: 200 levels
+/// of calls, operators before their operand, right operands and parentheses.
 #[test]
 fn a_function_as_deep_as_a_text_may_be_is_a_text() {
     let cases: [(&str, ElementType, usize, Step); 19] = [
@@ -118,7 +118,7 @@ fn a_function_as_deep_as_a_text_may_be_is_a_text() {
     assert!(is_a_text(&repeated(F32, true, sine, 199)) && !is_a_text(&repeated(F32, true, sine, 200)));
 }
 
-/// Operators one after the other are not deep, so the number of parts is what limits them.
+/// Operators one after the other are not deep, so the number of parts is their limit.
 #[test]
 fn a_function_with_as_many_parts_as_a_text_may_have_is_a_text() {
     // 2 n - 1 parts of n inputs, and one more for each minus.
@@ -139,7 +139,7 @@ fn a_function_with_as_many_parts_as_a_text_may_have_is_a_text() {
     let doubled: Step = |s, x| s.binary(Add, x, x);
     assert!(is_a_text(&repeated(F32, false, doubled, 11)) && !is_a_text(&repeated(F32, false, doubled, 12)));
     // A literal that needs a cast is two parts: `sin(cast(2.0, f32))` is three, and a sum of n such
-    // has 4 n - 1.
+    // terms has 4 n - 1.
     let sines = |terms: usize, minuses: usize| {
         let mut builder = FunctionBuilder::new(&[F32], &[]).unwrap();
         let two = builder.constant(F32, u64::from(2.0_f32.to_bits())).unwrap();

@@ -1,8 +1,8 @@
-//! The primitives that each operation becomes, for each type and beside constants: a change of a
-//! kernel's text is seen, also where it changes no result.
+//! The primitives that each operation becomes, for each type and beside constants: a changed kernel
+//! text is noticed, also where it changes no result.
 //!
 //! `tests/function_programs.txt` has a line for each operation and type: a digest of its programs,
-//! and how many instructions they have together. `DEVARRAY_WRITE_DIGESTS=1` writes it anew.
+//! and the number of their instructions together. `DEVARRAY_WRITE_DIGESTS=1` writes it anew.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::{fmt::Write as _, fs};
@@ -16,7 +16,7 @@ use super::function_exact::UNARY;
 
 const PATH: &str = "tests/function_programs.txt";
 
-/// Constants beside an element. Not each is one of each type.
+/// Constants beside an element. Some are no constants of some types.
 const CONSTANTS: [&str; 16] =
     ["0", "1", "2", "-1", "3", "8", "100", "0.0", "-0.0", "1.0", "-2.0", "0.5", "1.7", "nan", "inf", "true"];
 /// Functions of two elements.
@@ -35,7 +35,8 @@ const BINARY: [&str; 11] = [
 ];
 const OPERATORS: [&str; 18] =
     ["==", "!=", "<", "<=", ">", ">=", "|", "^", "&", "<<", ">>", "+", "-", "*", "/", "//", "%", "**"];
-/// Operations of three operands, beside constants too, and texts that an expansion can make shorter.
+/// Operations of three operands, also beside constants, and texts that an expansion can make
+/// shorter.
 const TEXTS: [&str; 24] = [
     "fma(x0, x1, x0)",
     "fma(x0, 2, 1)",
@@ -72,7 +73,7 @@ fn calls(name: &str) -> Vec<String> {
     calls
 }
 
-/// An operator between elements and constants.
+/// The texts of an operator between elements and constants.
 fn between(operator: &str) -> Vec<String> {
     let beside = |constant: &str| [format!("x0 {operator} {constant}"), format!("{constant} {operator} x0")];
     let mut texts =
@@ -101,7 +102,7 @@ impl Line {
     }
 }
 
-/// The lines of an operation's texts, one for each type that some of them take.
+/// The lines of an operation's texts, one for each type that takes some of them.
 fn lines_of(name: &str, texts: &[String], found: &mut String) {
     for of in ElementType::ALL {
         let mut line = Line::default();

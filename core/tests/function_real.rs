@@ -1,5 +1,5 @@
-//! The methods of `Real`, on numbers of the host and in functions: values written out,
-//! and the elementary functions that methods stand for.
+//! The methods of `Real`, on numbers of the host and in functions: compared with written values,
+//! and with the elementary functions that the methods stand for.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
@@ -35,7 +35,7 @@ fn reciprocals_and_sigmoids_are_what_their_formulas_say() {
     for ((&x, reciprocal), sigmoid) in numbers.iter().zip(reciprocals).zip(sigmoids) {
         let due = 1.0 / (1.0 + Elementary::Exp.of_f64(-x, 0.0));
         assert_eq!((Real::sigmoid(x).to_bits(), sigmoid.to_bits()), (due.to_bits(), due.to_bits()), "{x}");
-        // Its value by another formula, and in f32.
+        // The value by another formula, and in f32.
         let other = 0.5 + 0.5 * (0.5 * x).tanh();
         assert!((due - other).abs() < 1e-15, "{x}: {due} and {other}");
         #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
@@ -84,7 +84,7 @@ fn methods_are_the_functions_of_their_names() {
     }
 }
 
-/// The least and greatest, by their definition; and comparisons, which a function of an array
+/// The least and the greatest, by their definition; and comparisons, which a function of an array
 /// answers as the host does.
 #[test]
 fn special_values_are_compared_as_a_device_does() {
@@ -103,7 +103,7 @@ fn special_values_are_compared_as_a_device_does() {
     let least = (&x, &y).map(&s, |(x, y)| Real::minimum(x, y)).unwrap().to_vec(&s).unwrap();
     let greatest = (&x, &y).map(&s, |(x, y)| Real::maximum(x, y)).unwrap().to_vec(&s).unwrap();
     let answered = (&x, &y).map(&s, |(x, y)| answers(x, y)).unwrap().to_vec(&s).unwrap();
-    // In the order of the list, in which −0 comes before +0.
+    // The order is the one of the list, in which −0 comes before +0.
     let place = |x: f64| SPECIAL.iter().position(|&special| same(special, x)).unwrap();
     for (at, &[x, y]) in pairs.iter().enumerate() {
         let unordered = x.is_nan() || y.is_nan();

@@ -1,4 +1,4 @@
-//! The types of registers that each primitive takes, and that it gives: all others are refused.
+//! The register types that each primitive takes and gives: all others are refused.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,11 +8,11 @@ use devarray::function::{
     primitive::{Binary, Constant, Instruction, ProgramBuilder, Register, RegisterType, Unary},
 };
 
-/// An element type of each type of register.
+/// An element type for each type of register.
 const TYPES: [ElementType; 5] =
     [ElementType::Bool, ElementType::U32, ElementType::U64, ElementType::F32, ElementType::F64];
 
-/// The types that an instruction of `N` registers takes, each with the type that it gives, in the
+/// The types that an instruction of `N` registers takes, each with the type of its result, in the
 /// order of [`TYPES`].
 fn taken<const N: usize>(make: impl Fn([Register; N]) -> Instruction) -> String {
     let each = TYPES.len();
@@ -20,7 +20,8 @@ fn taken<const N: usize>(make: impl Fn([Register; N]) -> Instruction) -> String 
         std::array::from_fn::<_, N, _>(|at| number / each.pow(u32::try_from(N - 1 - at).unwrap()) % each)
     });
     let found = combinations.filter_map(|types| {
-        // Inputs of their own, since operations of one register twice are made simpler.
+        // Each register is an input of its own, since operations on one register twice are
+        // simplified.
         let mut builder = ProgramBuilder::new(&types.map(|at| TYPES[at]), &[]);
         let registers: [Register; N] =
             std::array::from_fn(|at| builder.push(Instruction::Input(u8::try_from(at).unwrap())));
@@ -141,7 +142,7 @@ fn a_program_stores_only_what_its_register_holds() {
     assert_eq!(stored, expected.map(|(of, names)| (of, names.to_owned())));
 }
 
-/// An instruction that is there already is not made again, and what is not needed is left out.
+/// An existing instruction is not made again, and unneeded instructions are left out.
 #[test]
 fn a_program_has_each_instruction_once_and_none_that_nothing_reads() {
     let mut builder = ProgramBuilder::new(&[ElementType::F64; 2], &[ElementType::F64]);

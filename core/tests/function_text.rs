@@ -141,7 +141,7 @@ fn a_mistake_is_shown_at_its_place() {
     assert!(error.to_string().ends_with(&due), "{error}");
 }
 
-/// Names of inputs and scalars that are not there, with how many there are.
+/// Names of inputs and scalars that do not exist; the error says how many there are.
 #[test]
 fn a_name_of_what_is_not_given_says_how_many_are() {
     let parse = |text: &str, inputs: usize, scalars: usize| {
@@ -167,7 +167,8 @@ fn a_name_of_what_is_not_given_says_how_many_are() {
             }
         }
     }
-    // An axis is not given: whoever computes the function has enough of them or not.
+    // An axis is not declared: whether the arrays have enough axes is known when the function is
+    // computed.
     assert_eq!([0, 1, 7].map(|axis| parse(&format!("i{axis}"), 0, 0)), [Ok(()), Ok(()), Ok(())]);
     for text in ["x", "k", "i", "x00", "k01", "i01", "x-", "y0", "x18446744073709551616"] {
         let error = Function::parse(text, &[F32; 2], &[F32; 2]).unwrap_err();
@@ -221,7 +222,7 @@ fn equal_functions_are_equal_however_they_were_built() {
     assert_eq!(built, parsed);
     assert_eq!(built.digest(), parsed.digest());
     assert_eq!(built.nodes().len(), 4);
-    // Operands are not exchanged, and the types belong to the function.
+    // Operands are not exchanged, and the types are part of the function.
     let exchanged = Function::parse("(x1 + x0) * (x1 + x0)", &[F32; 2], &[]).unwrap();
     assert_ne!(exchanged.digest(), parsed.digest());
     let wider = Function::parse("(x0 + x1) * (x0 + x1)", &[F32, F32, I8], &[]).unwrap();
@@ -263,7 +264,7 @@ fn a_text_is_nested_two_hundred_deep() {
     }
 }
 
-/// Texts as deep as they may be, in every way of being deep.
+/// Texts of the greatest depth, in every way of being deep.
 #[test]
 fn what_parses_is_printed_however_deep_it_is() {
     for (element_type, open, close) in [
@@ -306,8 +307,8 @@ proptest! {
         ..Config::default()
     })]
 
-    /// Whatever is written: an answer, with a place inside the text if it is no function, and no
-    /// panic.
+    /// Any text gives an answer, without a panic; if it is no function, the error has a place
+    /// inside the text.
     #[test]
     fn a_soup_of_parts_is_a_function_or_a_mistake_with_a_place(
         parts in prop::collection::vec((0..SOUP.len(), any::<bool>()), 0..14),
@@ -329,8 +330,8 @@ proptest! {
         }
     }
 
-    /// Short expressions of few parts are functions often enough for the round trip to say
-    /// something.
+    /// Short expressions of few parts are functions often enough for the round trip to be
+    /// meaningful.
     #[test]
     fn operators_between_operands_round_trip(
         operands in prop::collection::vec((0..7_usize, any::<bool>(), 0..4_usize), 1..9),

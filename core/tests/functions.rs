@@ -118,7 +118,7 @@ fn shapes_that_do_not_fit_are_errors() {
     let (x, y) = (numbers(&s, &[3, 4]), numbers(&s, &[3]));
     let refused = math::add(&s, &x, &y).map(drop).unwrap_err();
     assert_eq!(refused.without_location().to_string(), "cannot broadcast shape [3] to [3, 4]");
-    // Shapes of operands, not what some of them broadcast to.
+    // The error names shapes of operands, not the shape to which some of them broadcast.
     let (wide, long) = (numbers(&s, &[1, 1, 2]), numbers(&s, &[1, 2, 3]));
     let refused = (&numbers(&s, &[2, 1]), &wide, &long).map(&s, |(x, y, z)| x + y + z).map(drop);
     let refused = refused.unwrap_err().without_location();
@@ -190,8 +190,8 @@ fn empty_arrays_and_scalars_alone() {
     assert_eq!((z.shape(), z.to_vec(&s).unwrap()), (&[][..], vec![6.0]));
 }
 
-/// A closure is asked at each call: it may write something else, and what was written before is
-/// found again.
+/// A closure is asked at each call: it may write something else, and earlier functions are found
+/// again.
 #[test]
 fn a_closure_may_write_something_else_each_time() {
     let s = stream();
@@ -208,7 +208,7 @@ fn a_closure_may_write_something_else_each_time() {
         let expected = [0.0, 1.0, 2.0].map(|x| if nth % 2 == 0 { x * k } else { x + k });
         assert_eq!(x.map(&s, impure).unwrap().to_vec(&s).unwrap(), expected, "call {nth}");
     }
-    // Equal nodes with another result, and of inputs of other types, are other functions.
+    // Equal nodes with another result, or with inputs of other types, are other functions.
     let second = |pick: bool| x.map(&s, |x| [x + 1.0, x * 2.0][usize::from(pick)]).unwrap();
     assert_eq!(second(false).to_vec(&s).unwrap(), [1.0, 2.0, 3.0]);
     assert_eq!(second(true).to_vec(&s).unwrap(), [0.0, 2.0, 4.0]);
@@ -235,7 +235,7 @@ thread_local!(static LAST: RefCell<Option<AtTheEnd>> = const { RefCell::new(None
 fn a_function_written_when_a_thread_ends_is_an_error_or_right() {
     let (tell, told) = mpsc::channel();
     let thread = thread::spawn(move || {
-        // Destroyed after what comes to be later.
+        // This is destroyed after the values that are created later.
         LAST.with(|_| ());
         let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
         let array = Array::from_slice(&stream, &[3], &[1.0, 2.0, 3.0]).unwrap();

@@ -1,5 +1,5 @@
-//! Two streams never race: what hazard tracking promises, and that these programs do race without
-//! it.
+//! Two streams never race: the promises of hazard tracking, and proofs that these programs do race
+//! without it.
 #![allow(unsafe_code)] // opens unchecked streams for the twins that must fail
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
@@ -22,13 +22,14 @@ enum Tracking {
 fn open(context: &Context<MockDevice>, tracking: Tracking) -> StreamHandle<MockDevice> {
     match tracking {
         Tracking::On => context.stream().unwrap(),
-        // SAFETY: deliberately not ordered; the simulator's memory makes a race show as wrong
-        // bytes, not as harm.
+        // SAFETY: the work is left unordered on purpose; the simulator's memory makes a race show
+        // as wrong bytes, not as harm.
         Tracking::Off => unsafe { context.unchecked_stream().unwrap() },
     }
 }
 
-/// Every program below holds for all seeds with tracking on, and breaks for some seed with it off.
+/// Every program below gives the right result for all seeds with tracking on, and fails for some
+/// seed with it off.
 fn needs_tracking(program: impl Fn(MockDevice, Tracking) -> bool) {
     for seed in SEEDS {
         assert!(program(random(seed), Tracking::On), "raced with tracking on, seed {seed}");
@@ -39,7 +40,8 @@ fn needs_tracking(program: impl Fn(MockDevice, Tracking) -> bool) {
     );
 }
 
-/// Two streams read, a third writes: the writer must wait for both readers, not for the last one.
+/// Two streams read and a third writes: the writer must wait for both readers, not only for the
+/// last one.
 #[test]
 fn a_writer_waits_for_every_reader() {
     needs_tracking(|device, tracking| {
@@ -93,7 +95,7 @@ fn a_second_writer_waits_for_the_first() {
     });
 }
 
-/// A free is a write: the memory may be given to somebody else at once.
+/// A free is a write: the memory may be given to another array at once.
 #[test]
 fn a_free_waits_for_readers_of_other_streams() {
     for seed in SEEDS {
@@ -114,7 +116,7 @@ fn a_free_waits_for_readers_of_other_streams() {
     }
 }
 
-/// A dropped stream leaves its work behind, and with it the need to wait.
+/// A dropped stream leaves its work behind, and others must still wait for that work.
 #[test]
 fn work_of_a_dropped_stream_is_still_waited_for() {
     for seed in SEEDS {
@@ -171,7 +173,7 @@ fn one_stream_needs_no_events_and_no_waits() {
     assert_eq!((ran.records, ran.waits), (0, 0), "{ran:?}");
 }
 
-/// A copy that is refused for its source has not touched its destination.
+/// A copy that is refused because of its source has not touched its destination.
 #[test]
 fn what_is_refused_leaves_no_note() {
     let context = Context::new(MockDevice::new()).unwrap();
@@ -183,7 +185,7 @@ fn what_is_refused_leaves_no_note() {
     let refused = dst.view_mut().copy_from(&strict, &src.view()).err();
     assert!(matches!(refused, Some(Error::Hazard { .. })), "{refused:?}");
     dst.view_mut().fill(&home, 1).unwrap(); // strict: refuses what the other stream has touched
-    // Had it not been refused, that would have been seen.
+    // If it had not been refused, the wait would show the fill.
     strict.wait(&writer.record().unwrap()).unwrap();
     strict.wait(&home.record().unwrap()).unwrap();
     dst.view_mut().copy_from(&strict, &src.view()).unwrap();
@@ -191,7 +193,7 @@ fn what_is_refused_leaves_no_note() {
 }
 
 /// Halves along the outer axis, halves along the inner axis, and every second element: on two
-/// streams without an edge.
+/// streams without an edge between them.
 #[test]
 fn disjoint_parts_do_not_wait_for_each_other() {
     for (axis, step) in [(0, 1), (1, 1), (1, 2)] {
@@ -233,7 +235,7 @@ fn what_the_host_waited_for_needs_no_wait_on_the_device() {
     let (s, t) = (context.stream().unwrap(), context.strict_stream().unwrap());
     let mut a = Array::full(&s, &[4], 1_i64).unwrap();
     s.synchronize().unwrap();
-    a.view_mut().fill(&t, 2).unwrap(); // strict: refuses unless it knows
+    a.view_mut().fill(&t, 2).unwrap(); // strict: refuses unless it knows that the parts are disjoint
     let event = t.record().unwrap();
     event.synchronize().unwrap();
     assert!(event.query().unwrap());
@@ -277,8 +279,8 @@ fn streams_come_and_go_without_the_timeline_growing() {
     assert_eq!(a.to_vec(&keep).unwrap(), [199; 4]);
 }
 
-/// However many disjoint parts of one array are in flight, a strict stream refuses none of them;
-/// and while they are few enough to be told apart, it refuses each that is not disjoint.
+/// However many disjoint parts of one array are in flight, a strict stream refuses none of them.
+/// While the parts are few enough to be tracked one by one, it refuses each one that overlaps.
 #[test]
 fn disjoint_parts_are_never_a_hazard_however_many() {
     for parts in [2, 9, 60, 300] {
@@ -303,7 +305,7 @@ fn disjoint_parts_are_never_a_hazard_however_many() {
     }
 }
 
-/// A writer that came after another stands for it: who comes next waits for one event, not for two.
+/// A writer that came after another stands for it: the next user waits for one event, not for two.
 #[test]
 fn who_waits_for_the_last_writer_waits_for_nobody_before() {
     let device = MockDevice::new();
@@ -317,8 +319,8 @@ fn who_waits_for_the_last_writer_waits_for_nobody_before() {
     assert_eq!(device.statistics().enqueued.waits, before + 1);
 }
 
-/// Where no event can be recorded, the host itself waits before a free: for an event that is there
-/// already, and not for what the stream was given behind it.
+/// Where no event can be recorded, the host itself waits before a free: for an existing event, and
+/// not for work that the stream received after it.
 #[test]
 fn a_free_without_an_event_waits_for_the_uses_of_the_memory_and_no_more() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();

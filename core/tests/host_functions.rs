@@ -1,4 +1,4 @@
-//! Host functions of kernels that call a device, drop what belongs to one, or panic.
+//! Host functions of kernels that call a device, drop a device object, or panic.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::{
@@ -24,8 +24,8 @@ devarray::kernel! {
     }
 }
 
-/// A host function must not call a device, and dropping a transfer does. It panics, and the memory
-/// that the transfer uses is given to nobody.
+/// A host function must not call a device, and dropping a transfer calls it. The drop panics, and
+/// the memory that the transfer uses is given to nobody.
 #[test]
 fn memory_of_a_transfer_that_a_host_function_drops_is_lost() {
     let context = Context::new(MockDevice::new()).unwrap();
@@ -59,7 +59,7 @@ devarray::kernel! {
     }
 }
 
-/// No misuse of a device in a host function ends or stops the process: each is a finding.
+/// No misuse of a device in a host function ends or blocks the process: each is a finding.
 #[test]
 fn what_a_host_function_misuses_is_a_finding() {
     let misuses: [fn(&Context<MockDevice>) -> Misuse; 4] = [
@@ -95,7 +95,7 @@ fn what_a_host_function_misuses_is_a_finding() {
         stream.synchronize().unwrap();
         let report = context.device().report();
         assert!(report.to_string().contains("Misuses"), "{report}");
-        // The twin: a host function that misuses nothing is right.
+        // The twin: a host function without misuse has no finding.
         let context = Context::new(MockDevice::new()).unwrap();
         let stream = context.stream().unwrap();
         let mut y = Array::<f32, _>::zeros(&stream, &[4]).unwrap();

@@ -1,5 +1,5 @@
-//! Kinds of host memory on the simulator: the laws under every schedule, and what happens when
-//! calls and waits fail.
+//! Kinds of host memory on the simulator: the laws under every schedule, and failures of calls and
+//! waits.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; the twin that must fail goes through the raw door
 
 #[path = "host_kinds/laws.rs"]
@@ -23,7 +23,7 @@ use devarray::{
 use devarray_mock::{Code, MockDevice, Schedule, Site};
 use schedules::everywhere;
 
-/// Memory of each device.
+/// The memory of each device.
 const MEMORY_BYTES: usize = 1 << 24;
 
 #[test]
@@ -39,8 +39,8 @@ fn registered() {
     everywhere(MEMORY_BYTES, laws::registration_ends_on_unwind);
 }
 
-/// Threads on one simulator. How it goes on hardware, `hardware_pages.rs` of the CUDA backend
-/// tells.
+/// Runs threads on one simulator. `hardware_pages.rs` of the CUDA backend does the same on
+/// hardware.
 #[test]
 fn neighbours_in_a_page_end_while_others_copy() {
     let load = shared_pages::Load { long_bytes: 20_001, rounds: 3 };
@@ -68,7 +68,7 @@ fn portable() {
     });
 }
 
-/// A test each, under every schedule.
+/// Makes a test of each behaviour, under every schedule.
 macro_rules! behaviours {
     ($($name:ident)*) => {
         $(#[test]
@@ -178,8 +178,8 @@ fn unpinning_under_a_copy_is_found() {
     let stream = device.open_stream().unwrap();
     let buffer = stream.alloc(NonZeroUsize::new(8).unwrap()).unwrap();
     let mut data = vec![7_u8; 8];
-    // SAFETY: the memory outlives the registration and the copy; that the first ends first is what
-    // is to be found.
+    // SAFETY: the memory outlives the registration and the copy; that the registration ends first
+    // is the mistake to be found.
     let registration = unsafe { device.register_host(data.as_mut_ptr(), NonZeroUsize::new(8).unwrap()) };
     // SAFETY: in bounds; the slice is untouched until the wait below.
     stream.upload(&unsafe { UploadOp::new_unchecked(&buffer, 0, data.as_ptr(), 8) }).unwrap();
@@ -189,8 +189,8 @@ fn unpinning_under_a_copy_is_found() {
     assert_eq!(codes, [Code::HostFreed]);
 }
 
-/// Core does not let this happen: pinned memory is given back before the download to it has run. No
-/// memory that somebody else has by then is written.
+/// Core does not let this happen: pinned memory is given back before the download to it has run.
+/// The download does not write memory that somebody else has by then.
 #[test]
 fn freeing_pinned_memory_under_a_copy_is_found() {
     for wait in [true, false] {
@@ -202,7 +202,7 @@ fn freeing_pinned_memory_under_a_copy_is_found() {
         // SAFETY: the plan fills the buffer, which nothing else uses.
         stream.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[7]) }).unwrap();
         let memory = device.alloc_host(size).unwrap();
-        // SAFETY: in bounds; that the memory may be given back by then is what is to be found.
+        // SAFETY: in bounds; that the memory may be given back by then is the mistake to be found.
         stream.download(&unsafe { DownloadOp::new_unchecked(&buffer, 0, memory.as_ptr(), 8) }).unwrap();
         if wait {
             assert_eq!(stream.synchronize(), Quiesced::Done);
@@ -228,8 +228,8 @@ fn freeing_mapped_memory_under_a_fill_is_found() {
         let buffer = device.map_host(&memory).unwrap();
         let line = Layout::new(&[8], &[1], 0).unwrap();
         let plan = Plan::new(&line, &line, 1, &device.info().capabilities).unwrap();
-        // SAFETY: the plan fills the buffer; that the memory may be gone by then is what is to be
-        // found, and the simulator does not touch it then.
+        // SAFETY: the plan fills the buffer; that the memory may be freed by then is the mistake to
+        // be found, and the simulator does not touch it then.
         stream.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[7]) }).unwrap();
         if wait {
             assert_eq!(stream.synchronize(), Quiesced::Done);
@@ -287,15 +287,15 @@ fn every_call_fails_once() {
             let context = Context::new(device.clone()).unwrap();
             program(&context).unwrap();
             assert_eq!(context.take_errors(), []);
-            // The fault strikes at the nth call of the site: those before it are made to answer as
-            // always.
+            // The fault strikes at the nth call of the site; the calls before it answer as usual.
             let harmless = || devarray_mock::Fault::Quiesced(Quiesced::Done);
             (0..nth).for_each(|_| device.fail_next(site, harmless()));
             device.fail_next(site, failed());
             let mut told: Vec<Error> = (0..6).filter_map(|_| program(&context).err()).collect();
             told.extend(context.take_errors());
             assert!(told.iter().all(|error| *error == failed()), "{site:?} {nth}: {told:?}");
-            // Unpinning is tried twice, so one failure goes unnoticed. Nothing else does.
+            // Unpinning is tried twice, so a single failure goes unnoticed. Every other failure is
+            // reported.
             assert_eq!(told.len(), usize::from(site != Site::UnregisterHost), "{site:?} {nth}: {told:?}");
             program(&context).unwrap();
             let statistics = context.host_memory_statistics();
@@ -345,7 +345,7 @@ fn an_unknown_end_gives_no_slice_and_leaks() {
         assert_eq!(mapped.host_mut().unwrap_err(), failed());
         device.fail_next(Site::Synchronize, Quiesced::Unknown(failed()));
         assert_eq!(mapped.host().unwrap_err(), failed());
-        // The next try waits again, and sees what was written.
+        // The next attempt waits again, and sees the elements that were written.
         assert_eq!(mapped.host().unwrap(), [1; 64]);
         mapped.view_mut().fill(&stream, 2).unwrap();
         if forget {
@@ -361,7 +361,7 @@ fn an_unknown_end_gives_no_slice_and_leaks() {
     }
 }
 
-/// If no event can be had for memory given up in flight, the drop waits instead.
+/// If no event can be recorded for memory given up in flight, the drop waits instead.
 #[test]
 fn no_event_no_leak() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
@@ -376,7 +376,7 @@ fn no_event_no_leak() {
     assert!(device.report().is_clean(), "{}", device.report());
 }
 
-/// Out of pinned memory, what is kept for reuse is given back and the call tried once more.
+/// When pinned memory runs out, idle memory is given back and the call is tried once more.
 #[test]
 fn what_is_kept_makes_room() {
     let device = MockDevice::builder().host_limit_bytes(10_000).build();

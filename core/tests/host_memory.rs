@@ -1,5 +1,5 @@
-//! Host memory and the device: every way in and out, any layout, under every schedule, and when
-//! waits fail.
+//! Host memory and the device: every way in and out, any layout, under every schedule, and with
+//! waits that fail.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::{
@@ -21,7 +21,7 @@ fn schedules() -> impl Iterator<Item = MockDevice> {
     fixed.chain(random).map(devarray_mock::Builder::build)
 }
 
-/// Runs on every schedule; nothing may leak and nothing may be found.
+/// Runs on every schedule; there must be no leak and no finding.
 fn everywhere(program: impl Fn(&Context<MockDevice>)) {
     for device in schedules() {
         let context = Context::new(device.clone()).unwrap();
@@ -52,7 +52,7 @@ fn a_borrowed_slice_is_free_when_the_call_returns() {
     });
 }
 
-/// Index by index, sharing no stride arithmetic with the library.
+/// The positions, index by index; shares no stride arithmetic with the library.
 fn positions(layout: &Layout) -> Vec<usize> {
     let mut found = vec![layout.offset().cast_signed()];
     for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {
@@ -80,7 +80,7 @@ fn any_host_layout_goes_to_any_device_layout_and_back_without_touching_gaps() {
         for from in &layouts {
             for on in [[0_isize, 1], [1, 0]] {
                 for to in &layouts {
-                    // A device view with gaps: every second row and column of something larger.
+                    // A device view with gaps: every second row and column of a larger array.
                     let mut big = Array::full(&stream, &[8, 12], 7_u16).unwrap();
                     let view =
                         big.view_mut().slice_axis(0, devarray::layout::Slice::from(..).step_by(2)).unwrap();
@@ -223,8 +223,8 @@ fn a_scope_overlaps_borrowed_memory() {
     });
 }
 
-/// The memory is gone as soon as the panic passes: had the wait not come first, an address
-/// sanitizer would say so.
+/// The memory is freed as soon as the panic passes: if the wait had not come first, an address
+/// sanitizer would report it.
 #[test]
 fn a_scope_waits_before_a_panic_passes() {
     everywhere(|context| {
@@ -302,7 +302,7 @@ fn every_call_of_a_transfer_may_fail_and_the_next_one_succeeds() {
             device.fail_next(site, failed());
             match round_trip() {
                 Err(error) => assert_eq!(error, failed(), "{site:?}"),
-                Ok(values) => assert_eq!(values, data, "{site:?}"), // not reached, or the failure was somebody else's
+                Ok(values) => assert_eq!(values, data, "{site:?}"), // not reached, or another call failed
             }
             assert_eq!(round_trip().unwrap(), data, "{site:?}");
             assert!(context.take_errors().iter().all(|error| *error == failed()));
@@ -310,7 +310,7 @@ fn every_call_of_a_transfer_may_fail_and_the_next_one_succeeds() {
     }
 }
 
-/// Memory of earlier transfers makes room where pinned memory runs out, and for no other failure.
+/// Memory of earlier transfers makes room when pinned memory runs out, and after no other failure.
 #[test]
 fn only_want_of_pinned_memory_is_asked_for_again() {
     let out_of_memory = Error::out_of_memory("mock", "alloc_host", 64 << 10, None);

@@ -1,5 +1,5 @@
 //! Large host layouts of every order, direction and density go to device layouts of every order and
-//! come back: element by element, whether the host or the device turns them.
+//! come back: element by element, whether the host or the device reorders them.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Layout};
@@ -31,8 +31,8 @@ fn positions(layout: &Layout) -> Vec<usize> {
     found.into_iter().map(isize::cast_unsigned).collect()
 }
 
-/// Up and down, with the device array's axes in `on` order. How many copies on the device the
-/// upload took.
+/// Uploads and downloads, with the device array's axes in `on` order. Returns the number of copies
+/// on the device that the upload took.
 fn there_and_back(from: &Layout, on: [usize; 3], is_writable: bool) -> u64 {
     let context = Context::new(MockDevice::builder().judge(false).build()).unwrap();
     let stream = context.stream().unwrap();
@@ -63,7 +63,8 @@ fn every_order_of_the_host_meets_every_order_of_the_device() {
     for host in ORDERS {
         for on in ORDERS {
             let copies = there_and_back(&nested(host, 1, [false; 3]), on, true);
-            // Dense on both sides in one order: straight through. Otherwise the device turns it.
+            // If both sides are dense in one order, the copy goes straight through; otherwise the
+            // device reorders the elements.
             assert_eq!(copies > 0, host != on, "{host:?} to {on:?}");
         }
     }

@@ -1,5 +1,5 @@
 //! Random programs on host memory at tight limits, beside a model: statistics are exact, contents
-//! right, and nothing leaks.
+//! are right, and nothing leaks.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{
@@ -13,13 +13,13 @@ const PROGRAMS: u64 = 2000;
 const STEPS: usize = 40;
 const LIMIT_BYTES: usize = 12_000;
 
-/// An object that is alive, with the byte that all of it holds.
+/// A live object, with the byte that fills it.
 #[derive(Default)]
 struct Live {
     pinned: Vec<(PinnedBuffer<u8, MockDevice>, u8)>,
     mapped: Vec<(MappedArray<u8, MockDevice>, u8)>,
     managed: Vec<(ManagedArray<u8, MockDevice>, u8)>,
-    /// Allocations that the limits refused.
+    /// The number of allocations that the limits refused.
     refused: u64,
 }
 
@@ -34,7 +34,7 @@ impl Live {
     }
 }
 
-/// The allocation of `len` bytes, which works or not, as `room` says.
+/// Checks that an allocation of `len` bytes succeeds or fails according to `room`.
 fn expect<T>(result: devarray::Result<T>, len: usize, room: usize, refused: &mut u64) -> Option<T> {
     match result {
         Ok(made) => {
@@ -115,7 +115,7 @@ fn step(context: &Context<MockDevice>, streams: &[StreamHandle<MockDevice>], liv
         }
         7 if !live.pinned.is_empty() => {
             let (buffer, held) = live.pinned.swap_remove(rng.below(live.pinned.len()));
-            // Small enough for the device beside all managed memory.
+            // It is small enough for the device beside all managed memory.
             let Ok(mut array) = Array::<u8, _>::zeros(stream, &[buffer.len()]) else {
                 return live.pinned.push((buffer, held));
             };
@@ -150,7 +150,7 @@ fn random_programs_at_tight_limits() {
         let mut rng = Rng::new(seed);
         let schedule = if seed % 2 == 0 { Schedule::Random } else { Schedule::Lazy };
         let builder = MockDevice::builder().schedule(schedule).seed(seed);
-        // Managed memory counts against what the device has free, so nothing else stays there
+        // Managed memory counts against the device's free memory, so nothing else stays there
         // between steps.
         let device = builder.memory_limit_bytes(LIMIT_BYTES).build();
         let context = Context::new(device.clone()).unwrap();
@@ -170,7 +170,7 @@ fn random_programs_at_tight_limits() {
     assert!(refused > PROGRAMS, "the limits are met all the time: {refused}");
 }
 
-/// Threads that pin, register and map at once: counts come out even.
+/// Threads that pin, register and map at once: the counts are right in the end.
 #[test]
 fn threads_share_the_counts() {
     let device = MockDevice::new();

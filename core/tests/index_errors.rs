@@ -1,5 +1,5 @@
-//! Each index out of range is told once: by the first wait that covers it, or by the list of the
-//! context when its stream is gone. However many are untold, a wait and a stream cost the same.
+//! Each index out of range is reported once: by the first wait that covers it, or by the list of the context
+//! when its stream is gone. However many are unreported, a wait and a stream cost the same.
 #![allow(clippy::unwrap_used, clippy::cast_possible_wrap, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use std::{
@@ -29,17 +29,17 @@ fn index_of(error: &Error) -> i64 {
     }
 }
 
-/// The index that a wait tells.
+/// The index that a wait reports.
 fn told(wait: Result<()>) -> Option<i64> {
     wait.err().map(|error| index_of(&error))
 }
 
-/// The indices that all waits for a stream tell, until one is well.
+/// The indices that all waits for a stream report, until one succeeds.
 fn told_by(stream: &Stream) -> Vec<i64> {
     std::iter::from_fn(|| told(stream.synchronize())).collect()
 }
 
-/// The indices that the list of the context tells.
+/// The indices in the list of the context.
 fn listed(context: &Context<MockDevice>) -> Vec<i64> {
     context.take_errors().iter().map(index_of).collect()
 }
@@ -58,7 +58,7 @@ impl Setting {
         Self { x, by }
     }
 
-    /// Takes at index `100 + number` alone.
+    /// Takes at the single index `100 + number`.
     fn fail(&self, stream: &Stream, number: usize) -> Array<u8, MockDevice> {
         let by = self.by.slice_axis(0, number..=number).unwrap();
         self.x.take(stream, &by, 0, OutOfRange::Error).unwrap()
@@ -83,7 +83,7 @@ fn errors_of_dropped_streams_are_listed() {
         assert_eq!(told_by(&context.stream().unwrap()), NONE);
         assert_eq!(listed(&context), range(0..500), "{schedule:?}");
         assert_eq!(listed(&context), NONE, "told once");
-        // The twin: a stream that is there tells by itself.
+        // The twin: a live stream reports by itself.
         let kept = setting.fail(&main, 7);
         assert_eq!(listed(&context), NONE);
         assert_eq!((told_by(&main), kept.to_vec(&main).unwrap()), (vec![107], vec![0]));
@@ -137,11 +137,11 @@ fn who_reads_a_result_is_told_although_its_stream_is_gone() {
         .map(|number| {
             let gone = context.stream().unwrap();
             let taken = setting.fail(&gone, number);
-            // Something else is made of every second, on another stream that goes.
+            // Every second one is used for another array, on another stream that is dropped.
             if number % 2 == 0 { taken } else { taken.map(&context.stream().unwrap(), |x| x + 1).unwrap() }
         })
         .collect();
-    // Streams of the same places do other work meanwhile.
+    // Streams that take the same places do other work meanwhile.
     for _ in 0..8 {
         let other = context.stream().unwrap();
         assert_eq!(setting.x.to_vec(&other).unwrap(), [0; 3]);
@@ -222,7 +222,7 @@ fn a_context_that_ends_leaves_nothing_with_its_device() {
     assert_eq!(device.report().findings, []);
 }
 
-/// The least time of a few tries.
+/// The least time of several attempts.
 fn least(mut f: impl FnMut()) -> Duration {
     let once = |()| {
         let start = Instant::now();
@@ -264,7 +264,7 @@ fn times() {
     println!("{} listed in {:?}", listed(&context).len(), start.elapsed());
 }
 
-/// A wait that fails while something else is told is told by the list.
+/// A wait that fails while another error is reported is in the list.
 #[test]
 fn no_error_of_a_wait_is_lost_behind_another() {
     let device = MockDevice::new();
@@ -283,7 +283,7 @@ fn no_error_of_a_wait_is_lost_behind_another() {
     device.fail_next(Site::Synchronize, Quiesced::Ended(failed("synchronize")));
     let refused = array.view().download(&stream, pinned).unwrap_err();
     assert_eq!((refused.error(), context.take_errors()), (&failed("record"), vec![failed("synchronize")]));
-    // The twin: a wait that is well tells nothing.
+    // The twin: a wait that succeeds reports nothing.
     let pinned = refused.into_buffer().unwrap();
     device.fail_next(Site::Record, failed("record"));
     assert_eq!(array.view().download(&stream, pinned).unwrap_err().error(), &failed("record"));

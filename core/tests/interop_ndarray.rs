@@ -14,8 +14,8 @@ fn stream() -> StreamHandle<MockDevice> {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()
 }
 
-/// The recipe of a view of a dense array: its shape, whether in F order, a step and start an axis,
-/// a rotation of the axes.
+/// The recipe of a view of a dense array: its shape with a step and a start for each axis, whether
+/// it is in F order, and a rotation of the axes.
 type Recipe = (Vec<(usize, isize, usize)>, bool, usize);
 
 fn recipes() -> impl Strategy<Value = Recipe> {
@@ -71,7 +71,7 @@ proptest! {
         prop_assert_eq!(HostArray::from_ndarray(&host).unwrap(), a.to_host(&stream).unwrap());
         prop_assert_eq!(ArrayD::from(a.to_host(&stream).unwrap()), host.to_owned());
 
-        // Into an existing part; what lies around it stays.
+        // It goes into an existing part; the elements around it stay.
         let mut after = owned.clone();
         let doubled = Array::from_ndarray(&stream, &host.map(|value| value * 1000), Order::C).unwrap();
         let mut untouched = owned.len();

@@ -1,6 +1,6 @@
-//! Memory shared between two simulated processes: what each sees, what happens when calls fail, the
-//! twins without an event or without the exporter, which must be found out, and that no bytes make
-//! the reading of names fail otherwise than by an error.
+//! Memory shared between two simulated processes: the bytes that each sees, failures of calls, and
+//! the twins without an event or without the exporter, which must be detected. Any bytes that are
+//! no valid name give an error and nothing worse.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; the twins break the contract on purpose
 
 use devarray::{
@@ -45,7 +45,7 @@ fn failed() -> Error {
     Error::Driver { backend: "mock", operation: "planned", code: 999, name: "PLANNED".into() }
 }
 
-/// A ball goes to and fro between the processes, an event each time.
+/// The processes write in turns, with an event each time.
 #[test]
 fn two_processes_take_turns() {
     for seed in 0..60 {
@@ -81,7 +81,7 @@ fn what_another_process_does_without_an_event_is_found() {
         let both = Processes::lazy();
         let ours = Array::<u8, _>::zeros_exportable(&both.s, &[64]).unwrap();
         let exported = ours.export(&both.s).unwrap();
-        // SAFETY: exported until the end; that an event may be missing is what is to be found.
+        // SAFETY: exported until the end; that an event may be missing is the mistake to be found.
         let mut theirs = unsafe { Array::<u8, _>::open(&both.t, exported.array()) }.unwrap();
         theirs.view_mut().fill(&both.t, 1).unwrap();
         if event {
@@ -106,8 +106,8 @@ fn memory_freed_by_its_process_while_it_is_open_is_found() {
         let ours = Array::<u8, _>::zeros_exportable(&both.s, &[64]).unwrap();
         let exported = ours.export(&both.s).unwrap();
         drop(ours); // the memory stays: it is exported
-        // SAFETY: that what was exported may be gone is what is to be found; the simulator reaches
-        // nothing then.
+        // SAFETY: that the exported memory may be gone is the mistake to be found; the simulator
+        // reaches nothing then.
         let mut theirs = unsafe { Array::<u8, _>::open(&both.t, exported.array()) }.unwrap();
         both.s.synchronize().unwrap();
         let kept = keeps.then_some(exported);
@@ -173,13 +173,13 @@ fn names_of_other_devices_are_refused() {
     // SAFETY: nothing is opened.
     let refused = unsafe { u.wait_exported(event.event()) }.unwrap_err();
     assert_eq!(refused, Error::DeviceMismatch { backend: "mock", operation: "wait_exported" });
-    // Memory that is exported is not given away.
+    // Exported memory cannot be released.
     let refused = ours.release(&both.s).unwrap_err();
     assert!(matches!(refused.error(), Error::Unsupported { capability: Capability::ForeignMemory, .. }));
 }
 
-/// Fixed: what is opened is the memory itself, never a snapshot, wherever it is opened from; and it
-/// may be opened twice.
+/// Fixed: an opened array is the memory itself, never a snapshot, wherever it is opened; and it may
+/// be opened twice.
 #[test]
 fn numba_39_opened_memory_is_never_a_snapshot() {
     let both = Processes::lazy();
@@ -196,8 +196,8 @@ fn numba_39_opened_memory_is_never_a_snapshot() {
     unsafe { both.t.wait_exported(event.event()) }.unwrap();
     assert_eq!(once.to_vec(&both.t).unwrap(), [5; 8], "written after it was opened");
     assert_eq!(twice.to_vec(&both.t).unwrap(), [5; 8]);
-    // Where Numba would take a snapshot, on another device, a name is refused: a copy is asked for
-    // by name.
+    // Where Numba would take a snapshot, on another device, a name is refused: the program has to
+    // ask for a copy.
     let sibling = Context::new(both.device.other_process().sibling()).unwrap();
     // SAFETY: nothing is opened.
     let refused = unsafe { Array::<u8, _>::open(&sibling.stream().unwrap(), exported.array()) }.unwrap_err();
@@ -245,7 +245,8 @@ fn a_name_reaches_no_further_than_the_memory() {
     assert_eq!(RemoteArray::from_bytes(&ends.to_bytes()), Ok(ends));
 }
 
-/// Any one byte of a name changed: an error, or a name that says the same when it is written again.
+/// Any one byte of a name is changed: the result is an error, or a name that is the same when it is
+/// written again.
 #[test]
 fn every_byte_of_a_name_matters() {
     let both = Processes::lazy();
@@ -261,8 +262,8 @@ fn every_byte_of_a_name_matters() {
 }
 
 proptest! {
-    /// Any one byte of a name changed, or any bytes at all: an error, or a name that says the same
-    /// when it is written again.
+    /// Any one byte of a name is changed, or all bytes are random: the result is an error, or a
+    /// name that is the same when it is written again.
     #[test]
     fn any_bytes_are_read_or_refused(at in 0_usize..400, byte: u8, noise in prop::collection::vec(any::<u8>(), 0..400)) {
         let both = Processes::lazy();

@@ -1,6 +1,6 @@
-//! Joins and paddings against the definitions of NumPy: for each position of the result, the
-//! position it comes from. Every element of the result is written exactly once, by as few
-//! operations as promised, and nothing beside it.
+//! Joins and paddings against the definitions of NumPy: each position of the result comes from a position of
+//! a source. Every element of the result is written exactly once, by no more operations than promised, and
+//! nothing else is written.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "joins/errors.rs"]
@@ -37,8 +37,8 @@ impl Numbers {
     }
 }
 
-/// Makes the same values at the same indices, four times: dense, backwards, with gaps, with the axes in
-/// reverse order.
+/// Makes views with the same values at the same indices in four layouts: dense, backwards, with gaps, with
+/// the axes in reverse order.
 fn each_layout(stream: &Stream, model: &Model, mut each: impl FnMut(&View<'_>)) {
     let values: Vec<u32> = model.values.iter().map(|&value| value.try_into().unwrap()).collect();
     let dense = Array::from_slice(stream, &model.shape, &values).unwrap();
@@ -56,8 +56,8 @@ fn each_layout(stream: &Stream, model: &Model, mut each: impl FnMut(&View<'_>)) 
     each(&turned.view());
 }
 
-/// Views to write of one shape: dense, and every other element of a larger array, backwards.
-/// Nothing beside is written.
+/// Views to write with one shape: dense, and every other element of a larger array, backwards. Nothing beside
+/// the view is written.
 fn each_target(stream: &Stream, due: &Model, mut each: impl FnMut(&mut ViewMut<'_>)) {
     let expected: Vec<u32> = due.values.iter().map(|&value| value.try_into().unwrap()).collect();
     let mut dense = Array::full(stream, &due.shape, SENTINEL).unwrap();
@@ -74,7 +74,7 @@ fn each_target(stream: &Stream, due: &Model, mut each: impl FnMut(&mut ViewMut<'
     assert_eq!(beside, wide.iter().product::<usize>() - expected.len(), "elements beside were written");
 }
 
-/// Counts of the work submitted meanwhile.
+/// Counts the work submitted while the closure runs.
 fn counted<T>(stream: &Stream, work: impl FnOnce() -> T) -> (T, Statistics) {
     let context = stream.context();
     let before = context.statistics();
@@ -88,8 +88,8 @@ fn counted<T>(stream: &Stream, work: impl FnOnce() -> T) -> (T, Statistics) {
     (done, counted)
 }
 
-/// A new result and one in place are as due, and the new one was written once and in at most so
-/// many operations.
+/// Checks that a new result and one in place have the expected elements, and that the new one was written
+/// once, in at most that number of operations.
 fn check(
     stream: &Stream,
     source: &Model,
@@ -111,7 +111,7 @@ fn check(
     });
 }
 
-/// One value an index, no two equal.
+/// One value for each index, no two equal.
 fn numbered(shape: &[usize]) -> Model {
     let mut next = 100;
     let values = (0..shape.iter().product()).map(|_| {
@@ -123,8 +123,8 @@ fn numbered(shape: &[usize]) -> Model {
 
 const CONSTANT: usize = 7;
 
-/// The position that a position of a padded axis comes from, by the definition of `numpy.pad`; none
-/// if it is constant.
+/// The position from which a position of a padded axis comes, by the definition of `numpy.pad`; none if it is
+/// constant.
 fn padded_from(mode: Pad<u32>, at: usize, before: usize, extent: usize) -> Option<usize> {
     let (at, extent) = (at.cast_signed() - before.cast_signed(), extent.cast_signed());
     let from = match mode {
@@ -214,7 +214,7 @@ fn pads_as_numpy_printed_them() {
     }
 }
 
-/// Margins of an image, and of many: no more operations than said, far fewer than twice the axes
+/// Margins of an image and of many images: no more operations than documented, far fewer than twice the axes
 /// where margins meet.
 #[test]
 fn margins_that_meet_in_memory_are_one_fill() {
@@ -241,7 +241,7 @@ fn margins_that_meet_in_memory_are_one_fill() {
     }
 }
 
-/// Margins as wide before as after are one walk: of each axis, they and the middle.
+/// Margins that are as wide before as after are one walk, over the margins and the middle of each axis.
 #[test]
 fn margins_of_one_width_are_one_copy() {
     let stream = stream();

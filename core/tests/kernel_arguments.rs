@@ -1,4 +1,4 @@
-//! Kernels in code that forbids `unsafe`: names that the macro has too, many arguments, and
+//! Kernels in code that forbids `unsafe`: names that the macro uses too, many arguments, and
 //! arguments without elements.
 #![forbid(unsafe_code)]
 #![deny(warnings)]
@@ -10,7 +10,7 @@ use devarray::{
 };
 use devarray_mock::MockDevice;
 
-/// A type of the name that generic code gives to devices.
+/// A type with the name that generic code gives to devices.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 struct D(u16);
@@ -41,7 +41,7 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// More arguments than anybody needs.
+    /// Takes more arguments than anybody needs.
     struct Many(
         a: In<u8>, b: In<u16>, c: In<u32>, d: In<u64>, e: In<i8>, f: In<i16>, g: In<i32>, h: In<i64>,
         i: In<f32>, j: In<f64>, k: u8, l: u16, m: u32, n: u64, o: [f32; 3], p: In<u8, Dense<3>>,
@@ -63,7 +63,7 @@ devarray::kernel! {
     }
 }
 
-/// Elements whose place must be a multiple of much.
+/// Elements with a large alignment.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(1024))]
 struct Wide([u8; 1024]);
@@ -107,7 +107,7 @@ fn arguments_without_elements_are_empty_and_aligned() {
 }
 
 devarray::kernel! {
-    /// No argument at all.
+    /// Takes no argument at all.
     struct Nothing();
     image = Image::none();
     launch { Grid::elements(1, 1) }

@@ -1,4 +1,4 @@
-//! Arguments of kernels that core refuses, and arguments that kernels take.
+//! Arguments of kernels that core refuses, and arguments that it accepts.
 #![allow(unsafe_code)] // adopts memory to try to use it twice
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -28,15 +28,15 @@ fn kernel_error(launched: Result<()>) -> KernelError {
     }
 }
 
-/// Two arrays on the same memory, as a tensor of other code that came through two doors; then the
-/// memory.
+/// Makes two arrays on the same memory, like a tensor of other code that came through two doors,
+/// runs the program on them, and takes the memory back.
 fn twice(program: impl Fn(&StreamHandle<MockDevice>, &Array<i32, MockDevice>, &mut Array<i32, MockDevice>)) {
     let stream = open();
     let numbers: Vec<i32> = (0..12).collect();
     let released = Array::from_slice(&stream, &[12], &numbers).unwrap().release(&stream).unwrap();
     let (layout, address) = (Layout::contiguous(&[12], Order::C).unwrap(), released.address());
     // SAFETY: 48 bytes are allocated at the address until `reclaim`. That both arrays use them is
-    // what is to be refused.
+    // the mistake to be refused.
     let one = unsafe { Array::<i32, _>::adopt(&stream, address, &layout, "one") }.unwrap();
     // SAFETY: as above.
     let mut two = unsafe { Array::<i32, _>::adopt(&stream, address, &layout, "two") }.unwrap();
@@ -75,9 +75,9 @@ devarray::kernel! {
     host { for byte in to.iter_mut() { *byte += 1 } }
 }
 
-/// Elements of other code that are interleaved along six axes. That no two indices reach one is
-/// found in fewer steps than are allowed; of every second position along an axis it takes more, and
-/// what may reach an element twice is not written.
+/// Elements of other code that are interleaved along six axes. A search of fewer steps than the
+/// limit finds that no two indices reach one element. With every second position along an axis the
+/// search would take more steps, and an array that may reach an element twice is not written.
 #[test]
 fn what_is_written_reaches_no_element_twice_for_all_that_can_be_told() {
     let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
@@ -131,7 +131,7 @@ fn a_hazard_names_the_argument() {
     assert_eq!(refused.to_string(), told);
     let Error::Hazard { hazard, .. } = refused else { panic!("{refused}") };
     assert_eq!(hazard.argument, Some("two"));
-    // A download is no kernel and has no arguments.
+    // A download is no kernel, so the hazard names no argument.
     let Err(Error::Hazard { hazard, .. }) = y.to_vec(&two) else { panic!("a read is not ordered") };
     assert_eq!(hazard.argument, None);
     two.wait(&one.record().unwrap()).unwrap();
@@ -183,7 +183,7 @@ fn every_error_says_what_is_wrong() {
     assert_eq!(told.map(|error| error.to_string()), due);
 }
 
-/// A pair of numbers, as a kernel takes it by value.
+/// A pair of numbers, which a kernel takes by value.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Range {
@@ -204,7 +204,7 @@ devarray::kernel! {
     }
 }
 
-/// Generic over the device, as a library has it.
+/// A function that is generic over the device, like one in a library.
 fn within<D: Launch>(
     stream: &StreamHandle<D>,
     numbers: &Array<f32, D>,
@@ -212,7 +212,7 @@ fn within<D: Launch>(
 ) -> Result<(Vec<Bool>, u64)> {
     let mut found = Array::uninit(stream, numbers.shape())?;
     let mut count = Array::zeros(stream, &[])?;
-    // Twice: what is borrowed is borrowed for the call alone.
+    // It runs twice: arguments are borrowed only for the call.
     for _ in 0..2 {
         Within::launch(stream, numbers, &mut found, range, &mut count)?;
     }
@@ -241,6 +241,7 @@ fn a_kernel_of_records_and_truth_values_in_a_generic_function() {
 }
 
 /// A type that means one thing where a kernel declares its argument and another where the argument
+/// is given, because it uses a name that the macro uses.
 /// is given: it depends on a name that the macro uses.
 mod two_meanings {
     use devarray::kernel::{Argument, Grid, Image, In, Out};

@@ -1,5 +1,5 @@
-//! Every transform that selects, orders, adds or drops axes and positions gives the elements that a
-//! model without strides gives, or fails where the model has no answer.
+//! Every transform that selects, orders, adds or drops axes and positions gives the elements that a model
+//! without strides gives, or fails where the model has no answer.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use super::{cases, model};
@@ -11,12 +11,12 @@ use devarray::{
 use model::{Model, signed};
 use proptest::prelude::*;
 
-/// A signed axis number of the model's, counted from the front.
+/// A signed axis number of the model, counted from the front.
 fn axis_of(axis: isize, rank: usize) -> Option<usize> {
     (0..rank).find(|&front| signed(front) == axis || signed(front) - signed(rank) == axis)
 }
 
-/// The axes, if all exist and none twice.
+/// The axes, if all of them exist and none occurs twice.
 fn axes_of(axes: &[isize], rank: usize) -> Option<Vec<usize>> {
     let axes: Vec<usize> = axes.iter().map(|&axis| axis_of(axis, rank)).collect::<Option<_>>()?;
     let unique = (0..rank).all(|axis| axes.iter().filter(|&&other| other == axis).count() < 2);
@@ -55,7 +55,7 @@ fn with_axis(model: &Model, axis: usize) -> Model {
     model.reshape(&shape)
 }
 
-/// Indexing item by item.
+/// Indexes item by item.
 fn index(model: &Model, items: &[IndexItem]) -> Option<Model> {
     let taken = items.iter().filter(|item| matches!(item, IndexItem::At(_) | IndexItem::Slice(_))).count();
     let whole = model.rank().checked_sub(taken)?;
@@ -83,7 +83,8 @@ fn index(model: &Model, items: &[IndexItem]) -> Option<Model> {
     Some(part)
 }
 
-/// Checks for the same elements at the same indices, and an error where the model has none.
+/// Checks that the same elements are at the same indices, and that there is an error where the model has
+/// none.
 fn compare(found: Result<Layout, LayoutError>, expected: Option<Model>) -> Result<(), TestCaseError> {
     match (found, expected) {
         (Ok(found), Some(expected)) => prop_assert_eq!(Model::of(&found), expected),
@@ -262,7 +263,7 @@ proptest! {
             lengths
         });
         check(parts(layout.split_at(axis, &at), front), cut.clone(), front.unwrap_or(0))?;
-        // Counted from the end they are the same places, as far as there are such.
+        // Counted from the end they are the same places, where such places exist.
         if let Some(extent) = front.map(|axis| layout.shape()[axis]) {
             let back: Vec<isize> = at
                 .iter()

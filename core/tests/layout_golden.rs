@@ -14,7 +14,7 @@ use serde_json::Value;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// An array on the host: its memory, how it lies there, and whether any step copied.
+/// An array on the host: its memory, its layout there, and whether any step copied.
 struct Array {
     memory: Vec<usize>,
     layout: Layout,
@@ -38,7 +38,7 @@ impl Array {
         Ok(())
     }
 
-    /// A view if there is one, else a copy in the order that is meant and the view of that.
+    /// A view if one is possible, or a copy in the intended order and a view of that copy.
     fn view_or_copy(
         &mut self,
         order: Order,
@@ -56,7 +56,7 @@ impl Array {
         Ok(())
     }
 
-    /// One step on elements of four bytes.
+    /// Carries out one step on elements of four bytes.
     fn step(&mut self, step: &Value) -> Outcome<()> {
         self.step_of_any_bytes(step)?;
         self.layout.len_bytes(4)?;
@@ -134,7 +134,7 @@ fn index_item(value: &Value) -> Outcome<IndexItem> {
     })
 }
 
-/// The differences from the expectation, if there are any.
+/// The differences from the expected result, if there are any.
 fn differences(case: &Value) -> Outcome<Vec<String>> {
     let mut array = Array::new(&list(&case["base"], |v| Ok(usize::try_from(integer(v)?)?))?)?;
     let expect = &case["expect"];
@@ -194,7 +194,8 @@ fn all_golden_cases_pass() {
     }
 }
 
-/// The comparison can fail: every field of a right expectation, once falsified, is noticed.
+/// The comparison can fail: it notices each field of a correct expectation when that field is
+/// falsified.
 #[test]
 fn a_false_expectation_is_noticed() {
     let case = |field: &str, value: &str| {

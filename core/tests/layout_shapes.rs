@@ -16,7 +16,7 @@ fn ascending(values: &[usize]) -> bool {
     values.windows(2).all(|pair| pair[1] == pair[0] + 1)
 }
 
-/// The axes in the order that `order` means, slowest first; seen from the elements alone.
+/// The axes in the meaning of `order`, slowest first, derived from the elements alone.
 fn axes_in(model: &Model, order: Order) -> Vec<usize> {
     let (forward, backward) = ((0..model.rank()).collect::<Vec<_>>(), (0..model.rank()).rev().collect());
     let (c, f) = (ascending(&model.values), ascending(&model.column_major()));
@@ -34,7 +34,7 @@ fn axes_in(model: &Model, order: Order) -> Vec<usize> {
     }
 }
 
-/// The elements in the order that `order` means.
+/// The elements in the meaning of `order`.
 fn walk(model: &Model, order: Order) -> Vec<usize> {
     model.permute(&axes_in(model, order)).values
 }
@@ -100,8 +100,8 @@ proptest! {
         }
     }
 
-    /// A copy to be raveled is dense, and its ravel is a view. Where no axis repeats elements it is
-    /// any other copy.
+    /// A copy for a ravel is dense, and its ravel is a view. Where no axis repeats elements, it
+    /// equals any other copy.
     #[test]
     fn copies_to_ravel(layout in layouts()) {
         let model = Model::of(&layout);
@@ -144,7 +144,8 @@ proptest! {
     ) {
         let model = Model::of(&layout);
         let mut shape = match own {
-            // Its own shape with two axes merged and one divided: a view more often than not.
+            // Takes its own shape with two axes merged and one divided: a view is possible more
+            // often than not.
             0.. if own < layout.rank() => {
                 let mut shape = layout.shape()[..own].to_vec();
                 shape.extend(factors(layout.shape()[own..].iter().product(), &digits[..digits.len().min(2)]));
@@ -180,7 +181,7 @@ proptest! {
                     prop_assert!(!expected.values.is_empty() && expected.strides().is_none());
                 }
             }
-            // The copy that is made instead has a view of that shape.
+            // The copy that is made in that case has a view of that shape.
             let resolved = layout.resolve(order);
             prop_assert!(layout.dense_like(resolved).unwrap().reshape(&shape, resolved).is_ok());
         }

@@ -1,5 +1,5 @@
-//! Injectivity and overlap agree with enumeration of all elements, are decided for all small
-//! layouts, and are given up rather than guessed for the hard ones.
+//! Injectivity and overlap agree with an enumeration of all elements, are decided for all small
+//! layouts, and are left undecided rather than guessed for the hard ones.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use super::{cases, model};
@@ -82,7 +82,7 @@ fn large_layouts_are_decided() {
     assert_eq!(even.overlap(&odd.flip(&[0, 1, 2]).unwrap()), Overlap::Disjoint);
     assert_eq!(even.overlap(&whole.index(&ix![.., 5, 1..4]).unwrap()), Overlap::Overlapping);
     assert_eq!(whole.broadcast_to(&[2, 1 << 20, 1 << 20, 6]).unwrap().injectivity(), Injectivity::Aliased);
-    // A sliding window, and one whose steps are too coarse to meet.
+    // A sliding window, and a layout whose steps are too coarse to meet.
     assert_eq!(Layout::new(&[1 << 30, 3], &[2, 1], 0).unwrap().injectivity(), Injectivity::Aliased);
     assert_eq!(Layout::new(&[1 << 30, 3], &[3, 1], 0).unwrap().injectivity(), Injectivity::Injective);
     // Interleaved: 2 * 3 = 3 * 2 needs the third position of one axis and the fourth of the other.
@@ -100,8 +100,8 @@ fn numbers(count: usize, bits: u32) -> Vec<isize> {
     std::iter::repeat_with(next).take(count).collect()
 }
 
-/// A subset-sum problem of 40 large numbers: too hard to decide, so neither answer may be given
-/// wrongly, and the search must end.
+/// A subset-sum problem of 40 large numbers: it is too hard to decide, so neither answer may be
+/// given, and the search must end.
 #[test]
 fn hard_layouts_are_given_up() {
     let steps = numbers(40, 40);
@@ -112,7 +112,7 @@ fn hard_layouts_are_given_up() {
     assert_eq!(hard.overlap(&one), Overlap::Unknown);
 }
 
-/// More indices than positions: no search is needed, and none would find two that share one.
+/// There are more indices than positions: two must share one, and no search is needed or possible.
 #[test]
 fn crowded_layouts_are_aliased() {
     let crowded = Layout::new(&[2; 40], &numbers(40, 34), 0).unwrap();

@@ -1,5 +1,5 @@
 //! No input makes a layout operation panic: extreme extents, strides, offsets and arguments give a
-//! layout that the checked constructor also gives, or an error.
+//! layout that the checked constructor also accepts, or an error.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use super::cases;
@@ -62,7 +62,8 @@ fn items() -> impl Strategy<Value = Vec<IndexItem>> {
     prop::collection::vec(item, 0..5)
 }
 
-/// The unchecked arithmetic of a transform gave what the checks would have given.
+/// Checks that the unchecked arithmetic of a transform gave the same layout as the checked
+/// constructor.
 fn agrees(found: Result<Layout, LayoutError>) -> Result<(), TestCaseError> {
     if let Ok(found) = found {
         prop_assert_eq!(Layout::new(found.shape(), found.strides(), found.offset()), Ok(found));
@@ -93,7 +94,7 @@ proptest! {
         for order in ORDERS {
             agrees(Layout::contiguous(&extents, order))?;
         }
-        // Most of these do not fit; the same at rest does more often.
+        // Most of these do not fit in memory; with strides of 0, more of them do.
         let made = [Layout::new(&extents, &strides, offset), Layout::new(&extents, &vec![0; extents.len()], offset)];
         for layout in made.into_iter().flatten() {
             let axis = numbers.first().copied().unwrap_or(0);
@@ -139,7 +140,7 @@ proptest! {
     }
 }
 
-/// An implementor that answers whatever it was told to.
+/// An implementor that returns whatever it was given.
 struct Claim(Vec<usize>, Vec<isize>, usize);
 
 impl NdLayout for Claim {
@@ -193,8 +194,8 @@ fn a_false_claim_is_not_believed() {
     }
 }
 
-/// A right claim gets from the trait what `Layout` itself gives, also behind a reference and as a
-/// trait object.
+/// A correct implementor gets the same answers from the trait as `Layout` itself, also behind a
+/// reference and as a trait object.
 #[test]
 fn a_right_claim_is_a_layout() {
     let claim = Claim(vec![2, 3], vec![3, 1], 4);

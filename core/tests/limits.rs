@@ -1,5 +1,5 @@
-//! Copies are planned for the device that makes them: none goes beyond the limits that its device
-//! declares, which the simulator would refuse.
+//! Copies are planned for the device that makes them: none goes beyond the declared limits of its
+//! device, which the simulator would refuse.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Order, StreamHandle, backend::Capabilities};

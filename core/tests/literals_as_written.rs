@@ -11,7 +11,7 @@ fn open() -> StreamHandle<MockDevice> {
     context.stream().expect("a stream opens")
 }
 
-/// Literals of a parameter's type on the right, and [`lit`] on both sides.
+/// Literals that have a parameter's type on the right, and [`lit`] on both sides.
 fn literals<T: Float, D: Compute>(s: &StreamHandle<D>, x: &Array<T, D>, k: T) -> Result<Vec<Vec<T>>> {
     let found = [
         x.map(s, |x| x * 0.5)?,
@@ -85,7 +85,8 @@ fn lit_stands_beside_any_number() {
     assert_eq!(x.map(&s, |x| lit(1) << (x >> 58)).unwrap().to_vec(&s).unwrap(), [16]);
 }
 
-/// A literal is rounded once, also to a half, and what has no value in the type is an error.
+/// A literal is rounded once, also to a half type, and a literal without a value in the type is an
+/// error.
 #[test]
 fn literals_that_do_not_fit_are_errors() {
     let s = open();

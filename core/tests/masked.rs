@@ -1,4 +1,4 @@
-//! Reductions with a mask or an initial value, against sums and extremes of the host.
+//! Reductions with a mask or an initial value, against sums and extremes on the host.
 #![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "small numbers")]
 
 use std::panic::{self, AssertUnwindSafe};
@@ -70,7 +70,7 @@ fn only_what_the_mask_selects_takes_part() -> Result {
     let due: Vec<Bool> = rows.iter().map(|row| row.iter().all(|&x| x != 0).into()).collect();
     assert_eq!(x.reduce_where::<Bool>(&stream, &mask, &of_rows(All))?.to_vec(&stream)?, due);
 
-    // Where no element takes part, the initial value alone does.
+    // Where no element takes part, the result is the initial value alone.
     for initial in [-100, 0, 100] {
         let least = of_rows(Minimum).initial(initial);
         let due: Vec<i32> = rows.iter().map(|row| row.iter().copied().fold(initial, i32::min)).collect();
@@ -119,7 +119,7 @@ fn means_divide_by_the_count_of_the_mask() -> Result {
             assert!(mean[2].is_nan() && variance[2].is_nan(), "a row of which nothing takes part");
         }
     }
-    // With every element, the bits are those without a mask.
+    // With every element selected, the bits are the same as without a mask.
     let all = Array::full(&stream, &[COLUMNS], Bool::from(true))?;
     for operation in [Sum, Mean, ReduceOperation::Variance] {
         let odd = wide.map(&stream, |x| x / 3.0)?;
@@ -159,7 +159,7 @@ fn halves_are_rounded_once_at_the_end() -> Result {
     let stream = stream()?;
     let x = Array::from_slice(&stream, &[3], &[2048.0, 1.0, 1.0].map(f16::from_f32))?;
     let mask = Array::from_slice(&stream, &[3], &[true, true, false].map(Bool::from))?;
-    // 2048 + 1 + 1: rounded on the way, each 1 would be lost.
+    // 2048 + 1 + 1: if it were rounded on the way, each 1 would be lost.
     let sum = Reduction::new(Sum).initial(f16::from_f32(1.0));
     let sum = x.reduce_where::<f16>(&stream, &mask, &sum)?.item(&stream)?;
     assert_eq!(sum, f16::from_f32(2050.0));
@@ -216,7 +216,7 @@ fn numbers_at_equal_distances() -> Result {
     Ok(())
 }
 
-/// An error that is told once is not told to a panic, which would swallow it.
+/// An error that is reported once is not given to a panic, which would swallow it.
 #[test]
 fn a_panic_in_a_scope_leaves_what_the_next_wait_tells() -> Result {
     let stream = stream()?;
@@ -227,7 +227,7 @@ fn a_panic_in_a_scope_leaves_what_the_next_wait_tells() -> Result {
     assert!(caught.is_err());
     assert!(matches!(taken.to_vec(&stream), Err(Error::Index { .. })));
     assert_eq!(taken.to_vec(&stream)?, [1, 0]);
-    // The twin: a scope that ends as usual tells.
+    // The twin: a scope that ends normally reports it.
     drop(x.take(&stream, &wrong, 0, OutOfRange::Error)?);
     assert!(matches!(stream.scope(|_| ()), Err(Error::Index { .. })));
     stream.synchronize()
@@ -243,7 +243,7 @@ fn index_of(told: Result) -> Option<i64> {
     }
 }
 
-/// Two contexts may share a device, and each is told of its own.
+/// Two contexts may share a device, and each receives its own errors.
 #[test]
 fn contexts_of_one_device_are_told_of_their_own() -> Result {
     let device = MockDevice::new();
@@ -259,7 +259,7 @@ fn contexts_of_one_device_are_told_of_their_own() -> Result {
     Ok(())
 }
 
-/// A stream that is gone leaves its place to another, and its error to the event and the streams
+/// A dropped stream leaves its place to another stream, and its error to the event and the streams
 /// that come after the gather.
 #[test]
 fn an_error_outlives_the_stream_of_its_gather() -> Result {
@@ -281,7 +281,7 @@ fn an_error_outlives_the_stream_of_its_gather() -> Result {
     Ok(())
 }
 
-/// Shows the same if it is a stream that comes after the gather which is gone.
+/// The error is also reported if the stream that comes after the gather is dropped.
 #[test]
 fn a_stream_after_a_gather_does_not_hide_its_error() -> Result {
     let stream = stream()?;
@@ -300,8 +300,8 @@ fn a_stream_after_a_gather_does_not_hide_its_error() -> Result {
     Ok(())
 }
 
-/// A copy to another context in place tells of gathers that it comes after, since no wait there
-/// covers them.
+/// A copy in place to another context reports the errors of gathers that it comes after, since no
+/// wait there covers them.
 #[test]
 fn a_copy_to_another_context_tells_before_it_copies() -> Result {
     let device = MockDevice::new();
@@ -318,7 +318,7 @@ fn a_copy_to_another_context_tells_before_it_copies() -> Result {
     Ok(())
 }
 
-/// A program that never waits is not told, and what was found is there when it waits at last.
+/// A program that never waits hears nothing; the errors are reported when it waits at last.
 #[test]
 fn gathers_without_a_wait_are_told_of_at_last() -> Result {
     let stream = stream()?;
@@ -337,7 +337,7 @@ fn gathers_without_a_wait_are_told_of_at_last() -> Result {
     Ok(())
 }
 
-/// A count that cannot be written is found before anything of several axes is moved.
+/// A count that cannot be written is detected before any elements of several axes are moved.
 #[test]
 fn a_count_of_another_context_is_refused_before_anything_moves() -> Result {
     let (one, other) = (stream()?, stream()?);

@@ -1,5 +1,4 @@
-//! Memory of devices and hosts, and what it may be lent to. One binary: linking one for each file
-//! takes minutes.
+//! Memory of devices and hosts, and its loans. One binary: linking one for each file takes minutes.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 

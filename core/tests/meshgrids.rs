@@ -10,7 +10,7 @@ fn stream() -> StreamHandle<MockDevice> {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()
 }
 
-/// The grid's values for one of its axes: the coordinate that each index names, index after index.
+/// The grid's values for one of its axes: the coordinate at each index, in order of the indices.
 fn due(axes: &[Vec<i32>], which: usize, indexing: Indexing) -> (Vec<usize>, Vec<i32>) {
     let mut order: Vec<usize> = (0..axes.len()).collect();
     if indexing == Indexing::Xy && axes.len() > 1 {

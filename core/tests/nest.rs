@@ -1,4 +1,4 @@
-//! Nests against a walk over each of their steps.
+//! Loop nests against a walk over each of their steps.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ fn nest(loops: &[(usize, &[isize])]) -> Nest<Strided> {
     loops.iter().map(of).collect()
 }
 
-/// The places of the operands at each step, from 0 on.
+/// The positions of the operands at each step, from 0 on.
 fn places(nest: &Nest<Strided>, operands: usize) -> Vec<Vec<isize>> {
     nest.iter().fold(vec![vec![0; operands]], |outer, each| {
         let moved = |from: &Vec<isize>, step: usize| {
@@ -27,13 +27,13 @@ fn loops_are_one_where_every_operand_goes_on() {
         (nest(&[(2, &[12, 24]), (3, &[4, 8])]), nest(&[(6, &[4, 8])])),
         (nest(&[(2, &[12, 0]), (3, &[4, 0])]), nest(&[(6, &[4, 0])])),
         (nest(&[(5, &[24, -24]), (2, &[12, -12]), (3, &[4, -4])]), nest(&[(30, &[4, -4])])),
-        // One operand alone does not.
+        // The steps of one operand alone do not merge.
         (nest(&[(2, &[12, 25]), (3, &[4, 8])]), nest(&[(2, &[12, 25]), (3, &[4, 8])])),
         (nest(&[(2, &[11, 24]), (3, &[4, 8])]), nest(&[(2, &[11, 24]), (3, &[4, 8])])),
-        // Some loops, not all.
+        // Some loops merge, not all.
         (nest(&[(5, &[1, 1]), (2, &[12, 12]), (3, &[4, 4])]), nest(&[(5, &[1, 1]), (6, &[4, 4])])),
         (nest(&[(5, &[24, 24]), (2, &[12, 12]), (3, &[1, 1])]), nest(&[(10, &[12, 12]), (3, &[1, 1])])),
-        // A product beyond all numbers is no stride.
+        // A product that overflows is no stride.
         (nest(&[(2, &[0; 2]), (4, &[1 << 62; 2])]), nest(&[(2, &[0; 2]), (4, &[1 << 62; 2])])),
     ] {
         let mut found = loops.clone();
@@ -42,7 +42,8 @@ fn loops_are_one_where_every_operand_goes_on() {
     }
 }
 
-/// The order of steps stays under what says so, and the steps under all else.
+/// Dropping units, merging and halving keep the order of the steps; turning and sorting keep the set of
+/// steps.
 #[test]
 fn the_same_places_come_together() {
     let extents = [1_usize, 2, 3, 4];

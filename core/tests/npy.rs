@@ -1,5 +1,5 @@
-//! NumPy's files are read as NumPy wrote them, written as NumPy writes them, and refused when they
-//! lie.
+//! NumPy's files are read as NumPy wrote them, written as NumPy writes them, and refused when their
+//! header is false.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod forms;
@@ -40,8 +40,8 @@ impl NpyElement for Record {
     }
 }
 
-/// A file holds these elements, read to the host and to a device, as they are and from a reader
-/// that gives few bytes a time.
+/// Checks that a file holds these elements, when it is read to the host and to a device, as a whole
+/// and from a reader that gives few bytes at a time.
 fn holds<T: NpyElement + PartialEq + std::fmt::Debug>(file: &[u8], shape: &[usize], due: &[T]) {
     for few in [false, true] {
         let (mut whole, mut few_at_a_time) = (file, Few(file));
@@ -84,7 +84,7 @@ fn a_file_in_f_order_stays_in_f_order_on_a_device() {
     assert!(array.layout().is_f_contiguous());
 }
 
-/// Byte for byte what NumPy wrote, from the host and from a device.
+/// Writes NumPy's bytes, from the host and from a device.
 #[test]
 fn files_are_written_as_numpy_writes_them() {
     fn same<T: NpyElement>(due: &[u8], shape: &[usize], data: &[T], order: Order) {
@@ -109,7 +109,7 @@ fn files_are_written_as_numpy_writes_them() {
     same(file!("record.npy"), &[2], &[Record { x: 1.5, n: 7 }, Record { x: -2.0, n: 9 }], Order::C);
 }
 
-/// Several pieces, whose ends fall where they will; a view with gaps; both ways.
+/// Several pieces, with their ends at any element; a view with gaps; in both directions.
 #[test]
 fn large_arrays_pass_in_pieces() {
     let stream = stream();
@@ -186,7 +186,7 @@ fn files_that_lie_are_errors_and_take_no_memory_for_what_is_not_there() {
     for len in 0..whole.len() {
         assert!(npy::read::<f32>(&mut &whole[..len]).is_err(), "{len}");
     }
-    // Any byte of the header may be any other: an error or an array, never a panic.
+    // If any byte of the header is changed, the result is an error or an array, never a panic.
     for at in 0..128 {
         for value in [0, b' ', b'9', b'(', b'\'', 0xff] {
             let mut broken = whole.to_vec();
@@ -204,8 +204,8 @@ fn the_last_of_repeated_entries_counts() {
     assert!(read_error::<u8>(&framed(turned, &[1, 2, 3])).contains("bad header"));
 }
 
-/// Pieces of whole elements, put together again; from a reader that gives few bytes a time, and
-/// with elements larger than a piece.
+/// Pieces of whole elements are put together again, from a reader that gives few bytes at a time,
+/// and with elements larger than a piece.
 #[test]
 fn any_type_is_read_in_pieces_of_whole_elements() {
     for (item_bytes, len, due_pieces) in [(3, 5_000_000, 2), (9 << 20, 2, 2), (7, 0, 0), (1, 8 << 20, 1)] {
@@ -230,8 +230,8 @@ fn any_type_is_read_in_pieces_of_whole_elements() {
     assert_eq!(reader.next_piece().unwrap().unwrap(), [7; 20]);
 }
 
-/// A source that is not as long as its header says: told of a file when it is opened, of anything
-/// else when its end is reached.
+/// A source is not as long as its header says: for a file, the error is reported when it is opened,
+/// and for any other source when its end is reached.
 #[test]
 fn files_of_another_length_are_refused_before_an_element_is_read() {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("another_length.npy");
@@ -310,7 +310,7 @@ fn archives_come_back_and_broken_ones_are_errors() {
         let mut archive = NpzReader::new(Cursor::new(&file[..])).unwrap();
         let turned = archive.read::<u32>("turned").unwrap();
         assert_eq!(turned.as_slice(), view.transpose().to_vec(&stream).unwrap());
-        // A byte changed anywhere is an error or leaves the elements as they were.
+        // If any byte is changed, the result is an error or the same elements.
         for at in (0..file.len()).step_by(7) {
             let mut broken = file.clone();
             broken[at] ^= 0x41;

@@ -1,5 +1,5 @@
-//! Calls that are made of order, search and sums by index, and small calls of the array API, against
-//! loops of the host, on the simulator and on the CPU.
+//! Calls that consist of order, search and sums by index, and small calls of the array API, against
+//! loops on the host, on the simulator and on the CPU.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, clippy::float_cmp)] // tests
 
 use devarray::{
@@ -186,7 +186,7 @@ fn sparse_rows_times_vectors_and_matrices() {
         let bytes = Array::from_slice(s, &[2], &[200_u8, 200])?;
         let (both, row) = (Array::from_slice(s, &[2], &[0, 1])?, Array::from_slice(s, &[2], &[0, 2])?);
         assert_eq!(math::csr_dot(s, &bytes, &both, &row, &bytes)?.to_vec(s)?, [80_000_u64]);
-        // Products of halves are not rounded, nor is their sum on the way.
+        // Products of half types are not rounded, nor are their partial sums.
         let halves = Array::from_slice(s, &[2], &[300.0, 300.0].map(f16::from_f32))?;
         let signs = Array::from_slice(s, &[2], &[300.0, -299.0].map(f16::from_f32))?;
         assert_eq!(math::csr_dot(s, &halves, &both, &row, &signs)?.to_vec(s)?, [f16::from_f32(300.0)]);

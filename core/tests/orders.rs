@@ -153,7 +153,7 @@ fn elements_are_put_in_place_in_any_view_and_by_indices_of_any_type() {
         y.view_mut().put_maximum(s, -2, &wide, &Array::full(s, &[], 9)?)?;
         assert_eq!(y.to_vec(s)?, [7, 1, 1, 7, 21, 9, 9, 41, 5, 1, 1, 5]);
 
-        // 1 + (0.1 + 0.2) as a sum of two has one rounding more than in turns.
+        // 1 + (0.1 + 0.2) as a sum of two has one rounding more than adding in turns.
         let mut f = Array::full(s, &[1], 1.0_f32)?;
         let twice = Array::from_slice(s, &[2], &[0, 0])?;
         f.view_mut().put_add(s, 0, &twice, &Array::from_slice(s, &[2], &[0.1_f32, 0.2])?)?;
@@ -226,7 +226,7 @@ fn mistakes_are_refused_at_the_call_and_change_nothing() {
         let refused = x.topk(s, 9, 1).unwrap_err();
         assert_eq!(refused.location().map(|at| at.file()), Some(file!()));
 
-        // A put whose values do not fit leaves a new result as it was.
+        // A put whose values do not fit leaves a new result unchanged.
         let mut to = Array::full(s, &[2, 3], 9.0_f32)?;
         let (by, v) = (Array::full(s, &[2], 0_i32)?, Array::full(s, &[2, 2], 1.0_f32)?);
         let put = Call::Put { operation: Combining::Sum, axis: 1 };
@@ -259,7 +259,8 @@ fn mistakes_are_refused_at_the_call_and_change_nothing() {
     });
 }
 
-/// The simulator: what has no value is found, races are, faults hit the call, and it counts.
+/// On the simulator, elements without a value are found, races are found, faults strike the call,
+/// and calls are counted.
 #[test]
 fn the_simulator_judges_calls() {
     let device = MockDevice::new();
@@ -270,11 +271,11 @@ fn the_simulator_judges_calls() {
     s.synchronize().unwrap();
     let codes = || device.report().findings.iter().map(|finding| finding.code).collect::<Vec<_>>();
     assert_eq!(codes(), [Code::Uninitialized]);
-    // The twin: elements that have a value.
+    // The twin: elements with a value.
     let _ = sorted.sort(&s, 0).unwrap();
     s.synchronize().unwrap();
     assert_eq!(codes(), [Code::Uninitialized]);
-    // An array that is put into in part is read whole.
+    // An array that receives a partial put is read whole.
     let mut y = Array::<i32, _>::uninit(&s, &[4]).unwrap();
     let by = Array::from_slice(&s, &[1], &[0]).unwrap();
     y.view_mut().put_add(&s, 0, &by, &by).unwrap();

@@ -1,5 +1,5 @@
 //! Values of the program that the library drops: a panic of one loses no other, comes out of no
-//! call that has nothing to do with it, and is told.
+//! unrelated call, and is reported.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; stands for other code
 
 use std::{
@@ -16,7 +16,7 @@ use devarray::{
 };
 use devarray_mock::{MockDevice, Schedule};
 
-/// An owner that counts its drops, and may panic then.
+/// An owner that counts its drops, and may panic when it is dropped.
 struct Owner {
     number: usize,
     panics: bool,
@@ -53,12 +53,12 @@ impl Setting {
         Self { device, context, stream, address, dropped: Arc::default() }
     }
 
-    /// Two bytes of the memory, adopted; with work on them, if they are `busy`.
+    /// Adopts two bytes of the memory, with work on them if they are `busy`.
     fn adopt(&self, number: usize, panics: bool, busy: bool) -> Array<u8, MockDevice> {
         let owner = Owner { number, panics, dropped: Arc::clone(&self.dropped) };
         let layout = Layout::contiguous(&[2], Order::C).unwrap();
         let address = self.address + 2 * number as u64;
-        // SAFETY: of the memory, each two bytes once.
+        // SAFETY: each owner has two bytes of the memory to itself.
         let mut array = unsafe { Array::adopt(&self.stream, address, &layout, owner) }.unwrap();
         if busy {
             array.view_mut().fill(&self.stream, 7).unwrap();
@@ -72,7 +72,7 @@ impl Setting {
         dropped
     }
 
-    /// The panics of owners in the list.
+    /// The panics of owners in the list of errors.
     fn told(&self) -> Vec<String> {
         let message = |error| match error {
             Error::OwnerPanicked { backend: "mock", message } => message,
@@ -93,7 +93,7 @@ fn owners(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
 #[test]
 fn a_panic_of_an_owner_loses_no_other() {
     let setting = Setting::new();
-    // Each look at an event takes the simulator one step on.
+    // Each query of an event takes the simulator one step further.
     let mut before = Array::<u8, _>::zeros(&setting.stream, &[4]).unwrap();
     (0..2000).for_each(|_| before.view_mut().fill(&setting.stream, 1).unwrap());
     let arrays: Vec<_> = (0..19).map(|number| setting.adopt(number, number % 7 == 3, true)).collect();
@@ -106,7 +106,7 @@ fn a_panic_of_an_owner_loses_no_other() {
     assert_eq!(setting.told(), owners([]), "told once");
 }
 
-/// Shows the same where an allocation makes room, and where the context ends.
+/// No owner is lost when an allocation makes room either, or when the context ends.
 #[test]
 fn a_panic_of_an_owner_stops_nothing_else() {
     let setting = Setting::new();
@@ -129,8 +129,8 @@ fn a_panic_of_an_owner_stops_nothing_else() {
     assert_eq!(device.report().adopted, 0);
 }
 
-/// The drop of an array does not panic either: of memory that nothing used, that is finished, and
-/// while another panic unwinds.
+/// The drop of an array does not panic either: with memory that nothing used, with finished memory,
+/// and while another panic unwinds.
 #[test]
 fn the_drop_of_an_array_does_not_panic() {
     let setting = Setting::new();
@@ -145,7 +145,7 @@ fn the_drop_of_an_array_does_not_panic() {
     }));
     assert_eq!(unwound.unwrap_err().downcast_ref(), Some(&"on purpose"));
     assert_eq!((setting.dropped(), setting.told()), (vec![0, 1, 2], owners([0, 1, 2])));
-    // The twin: an owner that does not panic is not told of.
+    // The twin: an owner that does not panic is not reported.
     drop(setting.adopt(3, false, true));
     setting.stream.synchronize().unwrap();
     drop(setting.adopt(4, false, false));
@@ -182,7 +182,7 @@ fn a_hook_that_panics_in_its_drop_is_told_of() {
     assert_eq!(count.load(Relaxed), 2);
 }
 
-/// Memory that waits to be given back goes one by one, too.
+/// Memory that waits to be given back is also given back one by one.
 #[test]
 fn memory_that_waits_is_given_back_after_a_panic() {
     let setting = Setting::new();

@@ -1,5 +1,5 @@
-//! Copies between devices of one simulated machine: which way they go, what happens when calls
-//! fail, and the twins without an edge, which must be found out.
+//! Copies between devices of one simulated machine: the way that they take, failures of calls, and
+//! the twins without an edge, which must be detected.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; the twins go below the library
 
 use std::num::NonZeroUsize;
@@ -60,12 +60,12 @@ fn a_copy_goes_in_place_where_it_may_and_is_staged_where_not() {
         (way, after.copies - before.copies, after.uploads - before.uploads)
     };
     assert_eq!(went(), (Crossing::Staged, 0, 1));
-    // Access goes one way.
+    // Access is allowed in one direction only.
     there.enable_peer_access(&here).unwrap();
     assert_eq!(went(), (Crossing::Staged, 0, 1));
     here.enable_peer_access(&there).unwrap();
     assert_eq!(went(), (Crossing::InPlace, 1, 0));
-    // Two contexts of one device are not apart.
+    // Two contexts of one device need no access.
     let again = Context::new(device.clone()).unwrap();
     let u = again.stream().unwrap();
     let mut third = Array::<u32, _>::zeros(&u, &[1000]).unwrap();
@@ -101,8 +101,8 @@ fn devices_of_a_machine_are_told_apart() {
     assert_eq!(device.sibling().info().ordinal, 2);
 }
 
-/// Below the library: a copy to this device of what another one's stream filled, with and without
-/// its two edges.
+/// Below the library: a copy to this device of memory that another device's stream filled, with and
+/// without its two edges.
 #[test]
 fn a_copy_without_an_edge_is_found() {
     for (before, after, due) in [
@@ -118,7 +118,7 @@ fn a_copy_without_an_edge_is_found() {
         let (dst, src) = (s.alloc(len).unwrap(), t.alloc(len).unwrap());
         let line = Layout::new(&[64], &[1], 0).unwrap();
         let plan = Plan::new(&line, &line, 1, &Capabilities::default()).unwrap();
-        // SAFETY: inside the buffer; that an edge may be missing is what is to be found.
+        // SAFETY: inside the buffer; that an edge may be missing is the mistake to be found.
         t.fill(&unsafe { FillOp::new_unchecked(&src, &plan, &[7]) }).unwrap();
         if before {
             device.wait_for_peer(&s, &t.record().unwrap()).unwrap();
@@ -128,7 +128,7 @@ fn a_copy_without_an_edge_is_found() {
         if after {
             sibling.wait_for_peer(&t, &s.record().unwrap()).unwrap();
         }
-        // SAFETY: freed once; that the copy may still read it is what is to be found.
+        // SAFETY: freed once; that the copy may still read it is the mistake to be found.
         t.free(unsafe { FreeOp::new_unchecked(src) }).unwrap();
         // SAFETY: freed once, on the stream that used it.
         s.free(unsafe { FreeOp::new_unchecked(dst) }).unwrap();
@@ -137,7 +137,7 @@ fn a_copy_without_an_edge_is_found() {
     }
 }
 
-/// Every call that a copy in place makes fails once: the error is told, and the same call then
+/// Every call that a copy in place makes fails once: the error is returned, and the same call then
 /// succeeds.
 #[test]
 fn every_call_fails_once() {
@@ -173,7 +173,7 @@ fn every_call_fails_once() {
     pair.there.enable_peer_access(&pair.here).unwrap();
 }
 
-/// If nobody can say when the copy is over, its source is leaked rather than freed under it.
+/// If no call can say when the copy is over, its source is leaked rather than freed under it.
 #[test]
 fn an_unknown_end_leaks_the_source() {
     let pair = Pair::lazy();
@@ -194,7 +194,8 @@ fn an_unknown_end_leaks_the_source() {
     assert_eq!((report.buffers.len(), report.findings.len()), (1, 0), "{report}");
 }
 
-/// A ring of copies over three devices under many schedules: right, and nothing found.
+/// A ring of copies over three devices under many schedules: the elements are right, and there is
+/// no finding.
 #[test]
 fn a_ring_of_three() {
     for seed in 0..100 {

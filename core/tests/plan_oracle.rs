@@ -1,9 +1,8 @@
-//! A plan moves exactly the bytes of its two layouts: as runs, as its class says, in blocks, and
-//! through staging.
+//! A plan moves exactly the bytes of its two layouts: as runs, by its class, in blocks, and through
+//! staging.
 //!
-//! Everything is compared with a naive map from destination byte to source byte, built index by
-//! index. The checker is itself checked: wrong executors, each wrong in one way, must be told
-//! apart.
+//! Every result is compared with a naive map from destination byte to source byte, built index by
+//! index. The judge is itself tested: it must reject wrong executors, each wrong in one way.
 #![expect(clippy::unwrap_used, reason = "a helper that meets an error fails its test")]
 
 #[path = "plan_oracle/cases.rs"]

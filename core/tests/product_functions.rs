@@ -1,5 +1,5 @@
-//! Functions of the elements of products, and products onto what is there, on the simulator and on the
-//! CPU: beside the calls that they stand for.
+//! Functions of the elements of products, and products added to existing elements, on the simulator and on
+//! the CPU: compared with the separate calls.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
@@ -15,7 +15,7 @@ use devarray_host::HostDevice;
 use devarray_mock::MockDevice;
 use half::f16;
 
-/// Runs a test on both devices, in which no finding is allowed.
+/// Runs a test on both devices; no finding is allowed.
 fn on_both(test: impl Fn(&StreamHandle<AnyDevice>) -> Result<()>) {
     let devices = [AnyDevice::from(MockDevice::new()), HostDevice::builder().threads(2).build().into()];
     for device in devices {
@@ -30,7 +30,7 @@ fn on_both(test: impl Fn(&StreamHandle<AnyDevice>) -> Result<()>) {
     }
 }
 
-/// Numbers of both signs that are no multiples of each other.
+/// Numbers of both signs that are not multiples of each other.
 fn numbers(len: usize) -> Vec<f32> {
     (0..len).map(|at| ((at * 37 + 11) % 101) as f32 / 7.0 - 7.0).collect()
 }
@@ -66,7 +66,7 @@ fn a_function_sees_the_elements_of_the_product() {
             let found = a.matmul_map(s, &b, (&bias, 0.25), of)?;
             assert_eq!(found.shape(), product.shape());
             assert_eq!(bits(s, &found)?, bits(s, &due)?, "{left:?} @ {right:?}");
-            // Into a view of any strides, of a result that is turned.
+            // The result goes into a view of any strides, of a result that is transposed.
             let wide: Vec<usize> = product.shape().iter().rev().map(|extent| extent + 1).collect();
             let mut room = Array::full(s, &wide, -1.0_f32)?;
             let mut to = room.view_mut().transpose();
@@ -128,7 +128,7 @@ fn results_are_updated_in_place() {
             .to_contiguous(s, devarray::Order::C)?;
         a.gemm(s, 0.1, &b, -3.0, &mut c.view_mut().transpose())?;
         assert_eq!(bits(s, &c)?, bits(s, &due)?);
-        // Another type, of another size, in the place of the result.
+        // Another element type, of another size, is given for the result.
         let mut count = Array::full(s, &[6, 4], 5_u8)?;
         a.matmul_update(s, &b, (1_u8,), &mut count, |y, n, (one,)| y.gt(0.0).select(n + one, n))?;
         let due: Vec<u8> = product.to_vec(s)?.into_iter().map(|y| 5 + u8::from(y > 0.0)).collect();

@@ -169,7 +169,8 @@ fn a_device_without_products_says_so() {
     assert!(unsupported, "{refused}");
 }
 
-/// Where there is nothing faster, `Fast` is exact to the bit; and shapes are checked as ever.
+/// On a device without a faster product, `Fast` is exact to the bit; and shapes are checked as
+/// usual.
 #[test]
 fn the_cpu_and_the_simulator_are_exact_whichever_precision_is_asked_for() {
     on_both(|s| {
@@ -196,7 +197,7 @@ fn the_cpu_and_the_simulator_are_exact_whichever_precision_is_asked_for() {
     });
 }
 
-/// The bound holds what one rounding and one cut may do, and no more than that by much.
+/// The bound allows for one rounding and one cut, and for little more.
 #[test]
 fn gamma_grows_with_the_depth_and_falls_with_the_bits() {
     let fast = |of, depth| Precision::Fast.gamma(of, depth);
@@ -225,7 +226,8 @@ fn a_fault_hits_the_product_and_nothing_is_enqueued() {
     assert_eq!(y.to_vec(&s).unwrap(), [7, 10, 15, 22]);
 }
 
-/// The simulator: what has no value is found, in the elements that are read alone, and it counts.
+/// The simulator finds elements without a value, but only among the elements that are read, and
+/// counts the products.
 #[test]
 fn the_simulator_judges_products() {
     let device = MockDevice::new();

@@ -1,5 +1,5 @@
-//! Random numbers: published vectors, a Philox written apart, Box and Muller in `f64`, moments, and
-//! blocks in any cut.
+//! Random numbers: published vectors, an independent Philox, Box and Muller in `f64`, moments, and
+//! blocks cut anywhere.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -22,7 +22,7 @@ fn stream() -> Result<StreamHandle<MockDevice>> {
     Context::new(MockDevice::new())?.stream()
 }
 
-/// Philox 4x32-10 as its paper has it, on numbers of the host.
+/// Philox 4x32-10 according to its paper, on the host.
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..10 {
         let [a, b, c, d] = counter;
@@ -35,7 +35,7 @@ fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// The words of a sequence from a position on, which counts words.
+/// The words of a sequence from a position on; positions count words.
 fn words(seed: u64, sequence: u64, from: u64, count: usize) -> Vec<u32> {
     let halves = |x: u64| [x as u32, (x >> 32) as u32];
     let word = |at: u64| {
@@ -45,13 +45,13 @@ fn words(seed: u64, sequence: u64, from: u64, count: usize) -> Vec<u32> {
     (from..from + count as u64).map(word).collect()
 }
 
-/// Gives the same in pairs, the lower half first; the position counts pairs.
+/// The words in pairs, the lower half first; positions count pairs.
 fn pairs(seed: u64, sequence: u64, from: u64, count: usize) -> Vec<u64> {
     let words = words(seed, sequence, 2 * from, 2 * count);
     words.chunks(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32).collect()
 }
 
-/// Counter, key and words, as Random123 publishes them.
+/// Counter, key and words, published by Random123.
 const KNOWN: [([u32; 4], [u32; 2], [u32; 4]); 3] = [
     ([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
     ([u32::MAX; 4], [u32::MAX; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),
@@ -78,8 +78,8 @@ fn published_vectors() -> Result {
     Ok(())
 }
 
-/// `curand_init(42, 7, 5, &state)`, and what `curand(&state)` then gives, of cuRAND's Philox on an
-/// H200.
+/// The results of `curand(&state)` after `curand_init(42, 7, 5, &state)`, from cuRAND's Philox on
+/// an H200.
 #[test]
 fn words_are_those_of_curand() -> Result {
     let stream = stream()?;
@@ -102,7 +102,7 @@ fn words_are_those_of_curand() -> Result {
 fn bits_are_those_of_philox() -> Result {
     let stream = stream()?;
     let (seed, sequence) = (0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210);
-    // Short and long, from every position of a counter and beyond 32 bits of counters.
+    // Short and long, from every position in a counter and beyond 32 bits of counters.
     for from in [0, 1, 2, 3, (1 << 34) - 2, u64::MAX - 40_000] {
         for len in [1, 2, 3, 5, 64, 16_383, 16_384, 16_389, 16_400] {
             let key = Key::new(seed).sequence(sequence).at(from);
@@ -132,7 +132,7 @@ fn any_cut_gives_the_same() -> Result {
     }
     assert!(same(&parts.to_vec(&stream)?, &whole));
 
-    // Elements that are not contiguous take the numbers of their place in row-major order.
+    // Non-contiguous elements take the numbers of their index in C order.
     let mut wide = Array::<f32, _>::zeros(&stream, &[257, 262])?;
     let mut view = wide.view_mut().slice_axis(1, 131..)?.flip(&[0])?.transpose();
     random::normal_into(&stream, &mut view, key)?;
@@ -179,7 +179,7 @@ fn halves_have_as_many_bits_as_they_hold() -> Result {
     Ok(())
 }
 
-/// Two normal numbers of two words, as they are described, in `f64`.
+/// Two normal numbers from two words, by their description, in `f64`.
 fn pair_of(a: u32, b: u32) -> [f64; 2] {
     let radius = (-2.0 * (f64::from((a | 1) as f32) / 2_f64.powi(32)).ln()).sqrt();
     let signed = if b >> 29 & 1 == 1 {
@@ -198,7 +198,7 @@ fn normal_numbers_are_those_of_box_and_muller() -> Result {
     let edges =
         [0, 1, 2, 3, 0xff, 0x1fff_ffff, 0x2000_0000, 0x2000_0001, 0x3fff_ffff, 0x4000_0000, 0x7fff_ffff];
     let mut edges: Vec<u32> = edges.into_iter().flat_map(|word| [word, !word]).collect();
-    // Arguments at which the logarithm goes from one power of two to the next.
+    // Arguments at which the logarithm passes from one power of two to the next.
     edges.extend(
         (1..32)
             .flat_map(|n| [-64_i64, 0, 64].map(|at| ((2_f64.powf(f64::from(n) + 0.5)) as i64 + at) as u32)),
@@ -219,7 +219,8 @@ fn normal_numbers_are_those_of_box_and_muller() -> Result {
         }
     }
 
-    // Elements 2n and 2n + 1 are of words 2n and 2n + 1, computed alone or four together.
+    // Elements 2n and 2n + 1 come from words 2n and 2n + 1, whether they are computed alone or four
+    // together.
     for len in [100, 16_390] {
         let drawn: Array<f32, _> = random::normal(&stream, &[len], Key::new(9))?;
         let words = words(9, 0, 0, len);
@@ -253,7 +254,7 @@ fn wide_normal_numbers_come_in_pairs() -> Result {
     Ok(())
 }
 
-/// The number of a range that these bits give.
+/// The number of a range that these bits choose.
 fn scaled(bits: u128, width: u32, low: i128, count: u128) -> i128 {
     // The high part of a product of up to 192 bits.
     let (high, low_bits) = (bits >> 64, bits & u128::from(u64::MAX));
@@ -326,7 +327,7 @@ fn moments() -> Result {
     let shape = [len as usize];
     let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<_>>();
 
-    // Bounds are five standard errors of each.
+    // The bounds are five standard errors of each statistic.
     let normal = wide(random::normal::<f32, _>(&stream, &shape, Key::new(2026))?.to_vec(&stream)?);
     for (k, due, variance) in [(1, 0.0, 1.0_f64), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
         let found = moment(&normal, k);
@@ -348,7 +349,7 @@ fn moments() -> Result {
         |counts: &[f64]| counts.iter().map(|c| (c - n / 100.0).powi(2) / (n / 100.0)).sum::<f64>();
     let found = chi_square(&counts);
     assert!((found - 99.0).abs() < 5.0 * 198.0_f64.sqrt(), "chi square is {found}");
-    // The twin: one class in two hundred counted in its neighbour.
+    // The twin: one number in two hundred is counted in the neighbouring class.
     counts[0] += 0.5 * counts[1];
     counts[1] *= 0.5;
     assert!((chi_square(&counts) - 99.0).abs() > 5.0 * 198.0_f64.sqrt());

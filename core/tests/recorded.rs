@@ -1,4 +1,4 @@
-//! Recorded work on the simulator: right, in any order, and refused where it could not be.
+//! Recorded work on the simulator: it is right in any order, and refused where it could be wrong.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use devarray::{
@@ -68,7 +68,7 @@ fn a_launch_gives_the_bits_of_the_calls() {
     s.synchronize().unwrap();
 }
 
-/// Each call that a recording does not take is an error that names it.
+/// Each call that a recording does not accept is an error that names it.
 #[test]
 fn what_cannot_be_recorded_is_refused_by_name() {
     let s = stream();
@@ -161,7 +161,7 @@ fn arguments_may_begin_anywhere_and_must_lie_alike() {
         let first = y.view_mut();
         let mut first = first.slice_axis(0, 1..2).unwrap();
         s.record_work((&row(2), &mut first), |on, (x, mut y)| {
-            // A gather has layouts of its own.
+            // A gather is recorded with its own layouts.
             let places = x.argsort(on, -1)?;
             y.copy_from(on, &x.take_along_axis(on, &places, 1, OutOfRange::Error)?)
         })
@@ -196,7 +196,8 @@ fn another_context_is_refused() {
     }
 }
 
-/// Launches on two streams are ordered by the memory that they share; a strict stream is told.
+/// Launches on two streams are ordered by the memory that they share; a strict stream refuses an
+/// unordered launch.
 #[test]
 fn launches_of_one_recording_follow_each_other() {
     let context = Context::new(MockDevice::new()).unwrap();
@@ -227,7 +228,7 @@ fn launches_of_one_recording_follow_each_other() {
     assert_eq!(w.to_vec(&strict).unwrap(), [50; 64]);
 }
 
-/// A recording dropped in flight, and shared arrays that it alone keeps.
+/// A recording is dropped in flight, and it alone keeps some shared arrays alive.
 #[test]
 fn what_a_recording_owns_lives_until_its_last_launch() {
     let context = Context::new(MockDevice::new()).unwrap();
@@ -250,7 +251,7 @@ fn what_a_recording_owns_lives_until_its_last_launch() {
     assert_eq!(context.memory_statistics().live_bytes(), 0);
 }
 
-/// Memory of arrays that are gone is used again.
+/// The memory of arrays that were dropped is used again.
 #[test]
 fn a_recording_reuses_the_memory_of_arrays_that_are_gone() {
     let s = stream();

@@ -1,4 +1,4 @@
-//! Kernels of the program's own in recorded work.
+//! The program's own kernels in recorded work.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use devarray::{
@@ -42,7 +42,7 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// Promises to write all elements.
+    /// Promises to write all elements, and does not.
     struct Forgets(to: Out<f32>);
     image = Image::none();
     launch { Grid::elements(to.len(), 256) }
@@ -102,8 +102,7 @@ fn kernels_are_recorded_on_every_device() {
     has_the_bits_of_the_calls(AnyDevice::from(HostDevice::new()));
 }
 
-/// Arrays of a recording that are not the same share no memory, and halves of one do not either; elements that
-/// do are refused.
+/// Different arrays of a recording share no memory, and halves of one array share none either.
 #[test]
 fn arguments_of_a_recorded_kernel_may_not_overlap() {
     let s = stream();
@@ -120,7 +119,7 @@ fn arguments_of_a_recorded_kernel_may_not_overlap() {
     });
     halves.unwrap().launch(&s, (&x, &mut y, 3.0)).unwrap();
     assert_eq!(y.to_vec(&s).unwrap(), [1.0, 2.0, 4.0, 5.0]);
-    // Each index leads to another element, but the rows that are read are read twice.
+    // An array that is only read may repeat its rows.
     let repeated = s.record_work((&mut y,), |on, (y,)| {
         let mut rows = Array::<f32, _>::zeros(on, &[2, 4])?;
         AddTo::launch(on, &y.as_view().broadcast_to(&[2, 4])?, &mut rows)
@@ -128,7 +127,7 @@ fn arguments_of_a_recorded_kernel_may_not_overlap() {
     assert_eq!(repeated.unwrap().len(), 2);
 }
 
-/// The kernel's own part is asked where arguments of a launch begin elsewhere.
+/// The kernel's launch code checks the arguments again if they begin elsewhere.
 #[test]
 fn a_kernel_refuses_what_a_launch_gives() {
     let s = stream();

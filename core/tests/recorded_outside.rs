@@ -1,4 +1,4 @@
-//! What recorded work must not reach, and arguments that lie anywhere.
+//! Things that recorded work must not reach, and arguments that lie anywhere.
 
 use devarray::{
     Array, Context, Error,
@@ -14,7 +14,7 @@ use devarray_mock::MockDevice;
 
 use crate::recorded::{refused, stream};
 
-/// Elements of three bytes are filled by way of an upload, which each launch makes anew.
+/// Elements of three bytes are filled by an upload, which each launch makes anew.
 #[test]
 fn fills_of_any_size_are_recorded() {
     let s = stream();
@@ -27,7 +27,7 @@ fn fills_of_any_size_are_recorded() {
     }
 }
 
-/// Elements of three bytes are gathered byte by byte; arguments that begin elsewhere are, too.
+/// Elements of three bytes are gathered byte by byte, also from arguments that begin elsewhere.
 #[test]
 fn gathers_of_elements_of_any_size_move_with_their_arguments() {
     let s = stream();
@@ -53,7 +53,7 @@ fn gathers_of_elements_of_any_size_move_with_their_arguments() {
     assert_eq!(y.to_vec(&s).unwrap(), due);
 }
 
-/// Fused calls look at their arrays before they are recorded.
+/// Fused calls check their arrays before they are recorded.
 #[test]
 fn fused_calls_refuse_what_is_no_argument() {
     let (s, t) = (stream(), stream());
@@ -71,7 +71,7 @@ fn fused_calls_refuse_what_is_no_argument() {
     assert!(matches!(found.unwrap_err(), Error::DeviceMismatch { .. }));
 }
 
-/// Shared arrays are only read: a launch does not conflict with others that read them, and owns none.
+/// Shared arrays are only read: a launch does not conflict with other readers, and owns none of them.
 #[test]
 fn shared_arrays_are_read() {
     let context = Context::new(MockDevice::new()).unwrap();
@@ -88,7 +88,7 @@ fn shared_arrays_are_read() {
     assert_eq!(v.to_vec(&strict).unwrap(), [2.0; 4]);
 }
 
-/// Other code is told nothing of a recording, and what stands for an array has no memory for it.
+/// Other code hears nothing of a recording, and the placeholder of an array has no memory for it.
 #[test]
 fn foreign_work_is_refused() {
     let s = stream();
@@ -107,7 +107,7 @@ fn foreign_work_is_refused() {
     assert_eq!(refused(found), ("foreign_work", RecordingError::Outside));
 }
 
-/// A recording whose closure panicked is over, whoever still has its stream.
+/// A recording whose closure panicked is over, even if its stream still exists.
 #[test]
 fn a_panic_ends_the_recording() {
     let s = stream();
@@ -173,7 +173,7 @@ fn random_numbers_go_on_by_an_argument() {
     }
 }
 
-/// The host cannot look at what stands for an array.
+/// The host cannot read a placeholder.
 #[test]
 fn the_host_reaches_no_argument() {
     let s = Context::new(devarray_host::HostDevice::new()).unwrap().stream().unwrap();

@@ -1,4 +1,4 @@
-//! Records are elements: each field is a strided view where sizes allow it, and a copy always.
+//! Records are elements: a field is a strided view where sizes allow one, and can always be copied.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use bytemuck::{Pod, Zeroable};
@@ -15,7 +15,8 @@ struct Vector {
     y: f32,
 }
 
-/// All widths, nested records, arrays, arrays of records and of arrays; 64 bytes without padding.
+/// Fields of all widths, nested records, arrays, arrays of records and of arrays; 64 bytes without
+/// padding.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 struct Particle {
@@ -30,7 +31,7 @@ struct Particle {
     table: [[u16; 2]; 2],
 }
 
-/// The 12-byte record whose field of 8 bytes is no multiple of anything.
+/// A record of 12 bytes whose 8-byte field fits no stride in whole elements.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C, packed)]
 struct Packed {
@@ -68,8 +69,8 @@ fn packed() -> Vec<Packed> {
     (0..12_u8).map(|k| Packed { count: u32::from(k), value: f64::from(k) * 1.5 }).collect()
 }
 
-/// A view of 3 by 4 records with steps, a reversed axis, and axes exchanged; and the positions it
-/// reaches.
+/// A view of 3 by 4 records with steps, a reversed axis and exchanged axes, and the positions that
+/// it reaches.
 fn awkward(k: usize) -> usize {
     // a[:, ::-2].T: shape (2, 3); its element (i, j) is a[j, 3 - 2 * i].
     let (i, j) = (k / 3, k % 3);
@@ -94,7 +95,7 @@ fn every_field_is_a_view_and_a_copy() {
             assert_eq!((seen.shape(), seen.to_vec(&$s).unwrap()), (&[2, 3][..], expected.clone()));
             let copy = view.field_to_array(&$s, field).unwrap();
             assert_eq!((copy.strides(), copy.to_vec(&$s).unwrap()), (&[3, 1][..], expected.clone()));
-            // Written through either way, nothing beside the field changes.
+            // A write by either way changes only the field.
             let mut expected_after = all.clone();
             (0..6).for_each(|k| expected_after[awkward(k)].$($path).+ = expected[5 - k]);
             let reversed: Vec<_> = expected.into_iter().rev().collect();
@@ -177,8 +178,8 @@ fn a_field_that_divides_nothing_is_an_error_as_a_view_and_works_as_a_copy() {
     assert_eq!(a.to_vec(&s).unwrap(), after);
 }
 
-/// A record of 16 bytes with a field of 4 at byte 2: its size divides the record's and not its
-/// offset.
+/// A record of 16 bytes with a 4-byte field at byte 2: the field's size divides the record's size
+/// but not the offset.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C, packed)]
 struct Crooked {
@@ -262,7 +263,7 @@ fn no_records_have_no_fields_to_copy() {
     a.view_mut().copy_field_from(&s, TIME, &none.view()).unwrap();
     let alone = Array::full(&s, &[], particle(3)).unwrap();
     assert_eq!(alone.view().field(field!(Particle, tag)).unwrap().to_vec(&s).unwrap(), [771]);
-    // An array of no items has no bytes, and a place.
+    // An array of no items has no bytes, but it has a place.
     let nothing = alone.view().array_field(Field::<Particle, [u16; 0]>::at(64, |_| [])).unwrap();
     assert_eq!((nothing.shape(), nothing.to_vec(&s).unwrap()), (&[0][..], vec![]));
 }
@@ -294,8 +295,8 @@ fn a_field_made_by_hand_stays_inside() {
     let _ = Field::<Vector, f32>::at(5, |record| record.x);
 }
 
-/// The uses of Numba's record arrays: records to the device and back, one record, its fields
-/// read and written.
+/// The uses of Numba's record arrays: records go to the device and back, and single records and
+/// their fields are read and written.
 #[test]
 fn the_tasks_of_device_records() {
     let s = stream();
@@ -316,7 +317,7 @@ fn the_tasks_of_device_records() {
     expected[11] = particle(99);
     expected.iter_mut().skip(1).step_by(2).for_each(|record| record.time = 0.0);
     assert_eq!(a.to_vec(&s).unwrap(), expected);
-    // The host copy prints its records by their own form.
+    // The host copy prints its records in their own format.
     let vectors = HostArray::new(&[2], vec![Vector { x: 0.5, y: 2.0 }, Vector { x: 10.0, y: 1.0 }]).unwrap();
     let text = "HostArray([ Vector { x: 0.5, y: 2.0 } Vector { x: 10.0, y: 1.0 }], shape = [2])";
     assert_eq!(format!("{vectors:?}"), text);

@@ -1,4 +1,4 @@
-//! The reduction of nothing: a value, or an error if there is none, whatever the type.
+//! The reduction of no elements: a value, or an error if there is none, for every type.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{

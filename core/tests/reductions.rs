@@ -1,5 +1,4 @@
-//! Reductions and scans as calls on arrays and views, and functions that the host computes
-//! too.
+//! Reductions and scans as calls on arrays and views, and functions that the host computes too.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)] // helpers of tests; small numbers
 
 use devarray::{
@@ -67,7 +66,7 @@ fn means_and_variances() {
     assert_eq!(deviations.to_vec(&s).unwrap(), [(14.0_f64 / 3.0).sqrt(), 4.0]);
 }
 
-/// The one value of a sum, whatever the layout, alone and among others.
+/// A sum has one value, whatever the layout, alone and among others.
 #[test]
 fn a_sum_has_one_value() {
     let s = stream();
@@ -109,8 +108,8 @@ fn softmax_is_a_distribution() {
     assert!(logs[..3].iter().zip(&y).all(|(log, y)| (log.exp() - y).abs() < 1e-6), "{logs:?} {y:?}");
 }
 
-/// Softmax is the three calls it stands for, to the bit, into elements of any strides, and with
-/// their errors.
+/// Softmax equals the three calls that it replaces, to the bit, into elements of any strides, and
+/// has their errors.
 #[test]
 fn softmax_is_what_its_parts_make() {
     let s = stream();
@@ -157,8 +156,8 @@ fn what_has_no_value_or_another_type_is_an_error() {
     assert_eq!(nothing.reduce_as::<f64>(&s, &cast).unwrap().to_vec(&s).unwrap(), [0.0]);
 }
 
-/// Minimum and maximum ignore the elements that the mask leaves out, also where the initial value is
-/// the least or greatest number of the type.
+/// Minimum and maximum ignore the elements that the mask leaves out, also where the initial value
+/// is the least or greatest number of the type.
 fn extremes_of_what_is_selected<T: Computable + PartialEq>([least, low, high, greatest]: [T; 4]) {
     let s = stream();
     let x = Array::from_slice(&s, &[4], &[low, high, low, high]).unwrap();
@@ -228,7 +227,7 @@ fn an_initial_value_has_the_type_of_the_result() {
     assert!(found.contains("argmin takes no initial value"), "{found}");
 }
 
-/// Everything of `Real`, on a number of the host and in a function.
+/// Every method of `Real`, on a number of the host and in a function.
 fn all_of_real<R: Real>(x: R) -> R {
     let c = R::constant;
     let first = x.exp().ln_1p() + x.sin() * x.cos() - x.tan().atan() + x.exp_m1().cbrt();

@@ -1,14 +1,15 @@
 //! Programs that the compiler must refuse: each breaks one rule and fails for that reason alone.
-//! They are compiled as a package of their own, which takes a minute: asked for by name.
+//! They are compiled as a package of their own, which takes a minute, so these tests run only on
+//! request.
 
-/// Lifetimes whose breach would be unsound.
+/// Lifetimes whose violation would be unsound.
 #[test]
 #[ignore = "compiles the library anew"]
 fn what_would_be_unsound_does_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/lifetimes/*.rs");
 }
 
-/// The compiler's messages about mistakes that first programs make: in words of this library, and
+/// The compiler's messages about mistakes in first programs: they use this library's terms and say
 /// what to write instead.
 #[test]
 #[ignore = "compiles the library anew"]

@@ -1,5 +1,5 @@
-//! Memory that is given back later, and what is done when memory is short: the laws under every
-//! schedule of the simulator, and what happens when calls fail.
+//! Memory that is given back later, and behaviour when memory is short: the laws under every
+//! schedule of the simulator, and failures of calls.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "release/laws.rs"]
@@ -14,7 +14,7 @@ use devarray::{
 use devarray_mock::{MockDevice, Site};
 use schedules::everywhere;
 
-/// Memory of each device.
+/// The memory of each device.
 const MEMORY_BYTES: usize = 1 << 16;
 
 laws! { MEMORY_BYTES:
@@ -35,7 +35,7 @@ fn bytes(context: &Context<MockDevice>, len: usize) -> Array<u8, MockDevice> {
     Array::zeros(&context.stream().unwrap(), &[len]).unwrap()
 }
 
-/// Fixed: a release that fails is told of, and neither stops the others nor leaves the sums wrong.
+/// Fixed: a release that fails is reported, and neither stops the others nor leaves the sums wrong.
 #[test]
 fn a_release_that_fails_stops_no_other() {
     let device = MockDevice::new();
@@ -62,11 +62,12 @@ fn what_waits_in_the_end_is_given_back() {
     drop((bytes(&context, 10), context.pinned::<u8>(20).unwrap()));
     drop(ManagedArray::<u8, _>::zeros(&context, &[30]).unwrap());
     assert_eq!(context.pending_releases().count, 3);
-    // With the last handle nobody is left to give it back, also where an array lives on.
+    // After the last handle is dropped, nobody is left to give memory back later, even if an array
+    // lives on.
     drop((stream, context));
     assert_eq!(device.report().buffers.len(), 1);
     assert_eq!(device.report().host_buffers, []);
-    // Memory dropped after that goes with the context.
+    // Memory dropped after that is freed with the context.
     drop(kept);
     assert!(device.report().is_clean(), "{}", device.report());
 }
@@ -82,8 +83,8 @@ fn drops_on_other_threads_are_put_off_too() {
     assert_eq!(context.pending_releases().len_bytes, 0);
 }
 
-/// Threads that allocate, drop, defer and flush at once: no lock is taken twice or in two orders,
-/// and the sums are right in the end.
+/// Threads that allocate, drop, defer and flush at once: no deadlock occurs, and the sums are right
+/// in the end.
 #[test]
 fn many_threads_at_once() {
     let device = MockDevice::new();
@@ -121,8 +122,8 @@ fn many_threads_at_once() {
     assert!(device.report().is_clean(), "{}", device.report());
 }
 
-/// A deferral whose closure's value is forgotten, and one that is never left: nothing unsound,
-/// nothing lost in the end.
+/// The value of a deferral's closure is forgotten, or a deferral never ends: nothing is unsound,
+/// and nothing is lost in the end.
 #[test]
 fn forgetting_harms_nothing() {
     let device = MockDevice::new();
@@ -133,7 +134,7 @@ fn forgetting_harms_nothing() {
     assert_eq!(context.live_allocations().len(), 1);
 }
 
-/// An allocation that fails once for want of memory is tried again after a wait, and succeeds.
+/// An allocation that fails once because memory is short is tried again after a wait, and succeeds.
 #[test]
 fn memory_is_asked_for_once_more() {
     let device = MockDevice::new();
@@ -151,7 +152,7 @@ fn memory_is_asked_for_once_more() {
         device.fail_next(site, short.clone());
         device.fail_next(site, short.clone());
         assert_eq!(call(), Err(short.clone()), "{site:?}: twice, and no more");
-        // An error that is no want of memory is not tried again.
+        // After an error of another kind there is no second attempt.
         device.fail_next(site, planned());
         assert_eq!(call(), Err(planned()), "{site:?}");
         assert_eq!(call(), Ok(()), "{site:?}");
@@ -159,8 +160,8 @@ fn memory_is_asked_for_once_more() {
     assert_eq!(context.live_allocations(), []);
 }
 
-/// Making room waits for the streams of the context; if that fails it is told of, and the
-/// allocation has its own answer.
+/// Making room waits for the streams of the context; a failed wait is reported, and the allocation
+/// returns its own result.
 #[test]
 fn a_wait_that_fails_while_making_room_is_told() {
     let device = MockDevice::builder().memory_limit_bytes(100).build();
@@ -173,7 +174,7 @@ fn a_wait_that_fails_while_making_room_is_told() {
     let _ = Array::<u8, _>::zeros(&stream, &[100]).unwrap();
 }
 
-/// Twins: each expectation that the laws rest on, where it does not hold.
+/// The twins: each expectation that the laws rely on, where it does not hold.
 mod twins {
     use super::*;
 

@@ -1,5 +1,5 @@
-//! Other strides reach elements of the view and no others; windows, diagonals and walks along an
-//! axis show what their definitions say.
+//! Other strides reach only elements of the view; windows, diagonals and walks along an axis agree
+//! with their definitions.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use super::model;
@@ -17,12 +17,13 @@ fn layout(shape: &[usize], strides: &[isize], offset: usize) -> Layout {
     Layout::new(shape, strides, offset).unwrap()
 }
 
-/// The positions a layout reaches, asked for index by index.
+/// The positions that a layout reaches, index by index.
 fn reached(layout: &Layout) -> BTreeSet<usize> {
     Model::of(layout).values.into_iter().collect()
 }
 
-/// Whole, parts with gaps, backwards, overlapping, repeated, interleaved, of one element, of none.
+/// Layouts that are whole, with gaps, backward, overlapping, repeated, interleaved, of one element,
+/// or empty.
 fn wholes() -> Vec<Layout> {
     vec![
         layout(&[3, 4], &[4, 1], 0),
@@ -38,7 +39,7 @@ fn wholes() -> Vec<Layout> {
     ]
 }
 
-/// Whether each step along an axis of `layout` is the same step everywhere in an index of `whole`.
+/// Whether each step along an axis of `layout` is one fixed step in an index of `whole`.
 #[expect(clippy::cast_possible_wrap, reason = "small numbers")]
 fn is_straight(whole: &Layout, layout: &Layout) -> bool {
     let indices = |position: usize| -> Vec<Vec<i64>> {
@@ -71,8 +72,9 @@ fn is_straight(whole: &Layout, layout: &Layout) -> bool {
     })
 }
 
-/// Everything small: what is accepted lies inside, always. In one contiguous run, everything inside
-/// is accepted; in a view without shared elements, everything that walks it straight is.
+/// All small cases: an accepted layout always lies inside. In one contiguous run, every layout that
+/// lies inside is accepted; in a view without shared elements, every one that walks it in straight
+/// steps is.
 #[test]
 fn restrides_stay_inside_the_view() {
     for whole in wholes() {
@@ -105,7 +107,7 @@ fn restrides_stay_inside_the_view() {
     }
 }
 
-/// The view that a transform makes is found inside the one before.
+/// The view that a transform makes lies inside the view that it was made from.
 #[test]
 fn transforms_are_restrides() {
     for whole in wholes().into_iter().filter(|whole| whole.rank() > 0 && whole.strides() != [2, 3]) {
@@ -138,7 +140,7 @@ fn numbers_that_wrap_are_refused() {
     ] {
         assert!(whole.restride(&shape, &strides, offset).is_err(), "{shape:?} {strides:?} {offset}");
     }
-    // A repeated element is one element, however often.
+    // A repeated element is one element, however often it is repeated.
     assert!(whole.restride(&[huge], &[0], 11).is_ok());
     assert_eq!(whole.restride(&[2, 0], &[isize::MAX, 5], 99).unwrap().offset(), 0);
 }
@@ -220,7 +222,7 @@ fn diagonals_are_those_of_numpy() {
                     assert_eq!(found, Err(LayoutError::RepeatedAxis { axis: a }));
                     continue;
                 }
-                // Index i of axis a and index i + offset of axis b. Both must be there.
+                // An element exists if index i of axis a and index i + offset of axis b both exist.
                 let on = |at: usize| {
                     let other = (at as i128) + (offset as i128);
                     usize::try_from(other).ok().filter(|&other| other < whole.shape()[b])

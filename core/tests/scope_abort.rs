@@ -16,7 +16,7 @@ use devarray_mock::{MockDevice, Site};
 const END: &str = "DEVARRAY_TEST_SCOPE_END";
 const LEFT: i32 = 10;
 
-/// Exits with `LEFT` if the scope was left, also by unwinding: its memory is then used again.
+/// Exits with `LEFT` if the scope was left, also by unwinding: its memory would then be used again.
 fn child(end: impl Fn(Error) -> Quiesced) -> ! {
     let error = Error::Driver { backend: "mock", operation: "synchronize", code: 1, name: "FAILED".into() };
     let device = MockDevice::new();

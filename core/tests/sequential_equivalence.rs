@@ -1,5 +1,5 @@
-//! Random programs over the safe interface give, under every schedule, what running them one call
-//! at a time gives.
+//! Random programs over the safe interface give, under every schedule, the same results as when
+//! they run one call at a time.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "sequential_equivalence/calls.rs"]
@@ -16,10 +16,11 @@ use devarray_mock::{MockDevice, Schedule};
 
 use program::{Kind, Program};
 
-/// One program in as many is tried; all in a release build.
+/// One program in `STEP` is tried; a release build tries all.
 const STEP: usize = if cfg!(debug_assertions) { 3 } else { 1 };
 
-/// Every program under the three fixed schedules and several random ones.
+/// Runs every program under the three fixed schedules and several random ones, and returns the
+/// differences.
 fn differences<T: Element + Debug + PartialEq>(seeds: std::ops::Range<u64>, kind: Kind) -> Vec<String> {
     let mut found = Vec::new();
     for seed in seeds.step_by(STEP) {

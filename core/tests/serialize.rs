@@ -1,5 +1,5 @@
-//! Values that `serde` writes are read back the same, and text that is no layout or array is an
-//! error, not a value.
+//! Values that `serde` writes are the same when they are read back, and text that is no layout or
+//! array is an error, not a value.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{HostArray, Layout, NdLayout, Order};

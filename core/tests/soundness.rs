@@ -1,6 +1,6 @@
 //! Safe programs that try to reach memory that is not theirs: by forgetting, unwinding, dropping in
-//! any order, lying about layouts, and asking for positions that overflow. Each ends with the right
-//! elements or a typed error; run under AddressSanitizer, also without a bad access.
+//! any order, false layouts, and positions that overflow. Each ends with the right elements or a
+//! typed error; under AddressSanitizer, there is also no bad access.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "soundness/bytes.rs"]
@@ -29,7 +29,7 @@ use devarray_mock::{MockDevice, Schedule};
 
 type Mock = MockDevice;
 
-/// Devices that run work as late as they may, in either order.
+/// Devices that run work as late as possible, in either order.
 fn devices() -> impl Iterator<Item = Mock> {
     let schedules = [Schedule::Lazy, Schedule::ReverseLazy];
     schedules.into_iter().map(|schedule| MockDevice::builder().schedule(schedule).build())
@@ -41,7 +41,7 @@ fn open(device: &Mock) -> (Context<Mock>, StreamHandle<Mock>) {
     (context, stream)
 }
 
-/// Every order of `count` things.
+/// Every order of `count` items.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for next in 0..count {

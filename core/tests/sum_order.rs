@@ -1,5 +1,5 @@
-//! Sums and running sums equal the ones of `conformance/golden/sum_order.py`, which follows the manual
-//! in Python.
+//! Sums and running sums equal the results of `conformance/golden/sum_order.py`, which follows the manual in
+//! Python.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::{fs, path::Path};
@@ -11,7 +11,7 @@ use devarray::{
 };
 use devarray_mock::MockDevice;
 
-/// The numbers of the script: either sign, 2^-15 to 2^17.
+/// The numbers of the script: of either sign, from 2^-15 to 2^17.
 fn numbers(count: usize, mut seed: u64) -> Vec<f32> {
     let next = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -52,7 +52,7 @@ fn sums_are_those_of_the_script_whatever_the_layout() {
         assert_eq!(sum(&stream, &flat.view()), total, "{line}");
         assert_eq!(digest_of_running_sums(&stream, &flat.view()), digest, "{line}");
 
-        // These numbers from back to front, in every second place of another array.
+        // The numbers from back to front, in every second place of another array.
         let turned: Vec<f32> = data.iter().rev().flat_map(|&x| [x, f32::NAN]).collect();
         let turned = Array::from_slice(&stream, &[data.len(), 2], &turned).unwrap();
         let turned = turned.view().index(&ix![..; -1, 0]).unwrap();

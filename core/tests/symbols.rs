@@ -1,5 +1,5 @@
-//! Variables of modules on the simulator: the laws under every schedule, what happens when calls
-//! fail, and the twin without the declaration of who reads them, which must be found out.
+//! Variables of modules on the simulator: the laws under every schedule, failures of calls, and the twin that
+//! does not declare its reads, which must be detected.
 #![allow(unsafe_code, clippy::unwrap_used)] // helpers of tests; loads images, and stands for kernels
 
 #[path = "interop/symbols.rs"]
@@ -42,7 +42,7 @@ fn variables_keep_their_laws_under_every_schedule() {
 fn too_much_constant_memory_and_no_image_are_refused() {
     let context = Context::new(MockDevice::new()).unwrap();
     for image in [&b"a 65536\nb 1\n"[..], b"a -1\n", b"a\n", b"a 1 2\n", b"\xff 1\n"] {
-        // SAFETY: what the simulator cannot read it refuses.
+        // SAFETY: the simulator refuses an image that it cannot read.
         let refused = unsafe { context.load_module(image) }.unwrap_err();
         assert!(matches!(refused, Error::Driver { operation: "load_module", code: 218, .. }), "{refused}");
     }
@@ -54,8 +54,8 @@ fn too_much_constant_memory_and_no_image_are_refused() {
     assert!(matches!(refused, Error::Unsupported { capability: Capability::DeviceSymbols, .. }));
 }
 
-/// A read of the constants, like a kernel's: declared, the next write waits for it; not declared, the race
-/// is found.
+/// A read of the constants, like a kernel's: if it is declared, the next write waits for it; if it is not,
+/// the race is found.
 #[test]
 fn who_reads_constants_without_saying_so_is_found() {
     for declared in [true, false] {
@@ -71,7 +71,7 @@ fn who_reads_constants_without_saying_so_is_found() {
         let out = two.raw().alloc(16.try_into().unwrap()).unwrap();
         let source = view.buffer().unwrap().twin();
         let kernel = |stream: &devarray_mock::MockStream| {
-            // SAFETY: inside both buffers; whether it is declared is what is looked at.
+            // SAFETY: inside both buffers; whether the read is declared is the matter of the test.
             stream.copy(&unsafe { CopyOp::new_unchecked(&out, &source, &plan) })
         };
         if declared {

@@ -11,11 +11,11 @@ const LEN: usize = 48;
 
 type Mock = MockDevice;
 
-/// An array and what must be in it. Whoever holds the lock submits and notes, so calls have one
-/// order an array.
+/// An array and its expected elements. A thread that holds the lock submits a call and notes it, so
+/// the calls on one array have one order.
 type Slot = Mutex<(Array<u32, Mock>, Vec<u32>)>;
 
-/// State that all threads use.
+/// The state that all threads use.
 struct Shared {
     context: Context<Mock>,
     slots: Vec<Slot>,
@@ -115,7 +115,7 @@ impl Worker<'_> {
 
 #[test]
 fn threads_neither_race_nor_wait_for_each_other_for_ever() {
-    // All in a release build.
+    // A release build tries all seeds.
     for seed in (0..60).step_by(if cfg!(debug_assertions) { 3 } else { 1 }) {
         let device = MockDevice::builder().schedule(Schedule::Random).seed(seed).build();
         let context = Context::new(device.clone()).unwrap();

@@ -1,10 +1,10 @@
-//! A profiled device beyond what laws ask of it.
+//! Behaviour of a profiled device that no law demands.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, timeline::Profiled};
 use devarray_mock::MockDevice;
 
-/// Numbers go round; nothing panics after the device was called.
+/// The numbers wrap around; nothing panics after the device was called.
 #[test]
 fn operations_after_the_last_number_begin_anew() {
     let device = Profiled::new(MockDevice::new()).unwrap();
@@ -19,12 +19,12 @@ fn operations_after_the_last_number_begin_anew() {
     let fills = timeline.tracks.iter().flat_map(|track| &track.spans).filter(|span| span.name == "fill");
     let mut numbers: Vec<u64> = fills.map(|span| span.number).collect();
     numbers.sort_unstable();
-    // Each on the host and on its stream.
+    // Each number occurs on the host and on its stream.
     assert_eq!(numbers, [0, 0, 1, 1, u64::MAX, u64::MAX]);
 }
 
-/// Streams without any record leave nothing behind; streams with some stay until
-/// it is cleared.
+/// Streams without any record leave nothing behind; streams with some stay until the timeline is
+/// cleared.
 #[test]
 fn streams_that_are_gone_are_forgotten() {
     let device = Profiled::new(MockDevice::new()).unwrap();

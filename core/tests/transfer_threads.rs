@@ -1,5 +1,5 @@
-//! Threads that help with copies of borrowed memory change nothing but time: the device sees the
-//! same, and a copy makes do with what memory there is.
+//! Threads that help with copies of borrowed memory change only the time: the device sees the same
+//! operations, and a copy manages with the memory that is available.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::thread;
@@ -9,13 +9,13 @@ use devarray_mock::{Builder, MockDevice, Schedule, Site, Trace};
 
 const THREADS: [usize; 4] = [0, 1, 2, 8];
 
-/// Bytes of a copy in more pieces than are at work at a time: pieces have 256 KiB up to 4 MiB. The
-/// last is short.
+/// The bytes of a copy in more pieces than are in flight at a time: pieces have 256 KiB up to 4
+/// MiB. The last one is short.
 const LEN: usize = (4 << 20) - 1234;
 
 const PIECES: u64 = 16;
 
-/// Rows of just over half a piece.
+/// The length of a row, just over half a piece.
 const ROW: usize = (128 << 10) + 100;
 const ROWS: usize = 30;
 
@@ -26,7 +26,8 @@ fn bytes(seed: usize) -> Vec<u8> {
 }
 
 fn many_bytes(len: usize, seed: usize) -> Vec<u8> {
-    // Byte k is the lowest of (k ^ k >> 8 ^ k >> 16) + seed: 256 in a row are one of 256 blocks.
+    // Byte k is the lowest byte of (k ^ k >> 8 ^ k >> 16) + seed: 256 in a row are one of 256
+    // blocks.
     let seed = seed.to_le_bytes()[0];
     let block = |above: u8| (0..=u8::MAX).map(move |k| (k ^ above).wrapping_add(seed));
     let blocks: Vec<u8> = (0..=u8::MAX).flat_map(block).collect();
@@ -38,14 +39,15 @@ fn many_bytes(len: usize, seed: usize) -> Vec<u8> {
     bytes
 }
 
-/// Every kind of copy of borrowed memory that goes in pieces, on two streams.
+/// Makes every kind of copy of borrowed memory that goes in pieces, on two streams.
 fn program(context: &Context<Mock>) {
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     let data = bytes(0);
     let a = Array::from_slice(&one, &[LEN], &data).unwrap();
     assert!(a.to_vec(&two).unwrap() == data);
 
-    // Rows with gaps between, each a piece of its own: more pieces than are at work at a time.
+    // Rows with gaps between them, each a piece of its own: more pieces than are in flight at a
+    // time.
     let gaps = Layout::new(&[ROWS, ROW], &[ROW.cast_signed() + 8, 1], 3).unwrap();
     let rows = &bytes(3)[..ROWS * (ROW + 8)];
     let mut c = Array::<u8, _>::zeros(&one, &[ROWS, ROW]).unwrap();
@@ -57,7 +59,7 @@ fn program(context: &Context<Mock>) {
         assert!(back[..3] == [0; 3] && back[3 + ROW..] == [0; 5], "row {row}");
     }
 
-    // A matrix that lies transposed on the host, to every second row on the device and back.
+    // A matrix that is transposed on the host goes to every second row on the device and back.
     let (rows, columns) = (301, 1_777);
     let turned = Layout::new(&[rows, columns], &[1, rows.cast_signed()], 0).unwrap();
     let words: Vec<u16> = data.chunks(2).map(|pair| u16::from(pair[0])).take(rows * columns).collect();
@@ -85,7 +87,7 @@ struct Seen {
     calls: devarray::Statistics,
 }
 
-/// The device's view of a program.
+/// Runs a program, and returns the operations that the device sees.
 fn seen(device: Builder, threads: usize, program: fn(&Context<Mock>)) -> Seen {
     let device = device.record_trace(true).record_order(true).build();
     let context = Context::new(device.clone()).unwrap();
@@ -114,14 +116,14 @@ fn the_device_sees_the_same_with_any_number_of_threads() {
         assert!(alone.statistics.enqueued.uploads.count >= PIECES + 30);
         hashes.push(alone.hash);
     }
-    // The comparison can tell runs apart: random ones differ.
+    // The comparison can distinguish runs: random schedules differ.
     hashes.sort_unstable();
     hashes.dedup();
     assert!(hashes.len() >= 3, "{hashes:?}");
 }
 
-/// A copy whose pieces grow and shrink, and of more pieces than are handed out before the first is
-/// submitted.
+/// Makes a copy with growing and shrinking pieces, and one of more pieces than are handed out
+/// before the first is submitted.
 fn large_program(context: &Context<Mock>) {
     const LEN: usize = (12 << 20) + 77;
     let stream = context.stream().unwrap();
@@ -153,7 +155,7 @@ fn the_device_sees_the_same_of_a_large_copy() {
     }
 }
 
-/// A copy of eight pieces, with pinned memory for `slots` of 256 KiB.
+/// Makes a copy of eight pieces, with pinned memory for `slots` slots of 256 KiB.
 fn in_room_for(slots: usize, threads: usize) -> devarray::Result<()> {
     const LEN: usize = 2 << 20;
     let device = Mock::builder().host_limit_bytes(slots * (256 << 10)).build();
@@ -171,8 +173,8 @@ fn in_room_for(slots: usize, threads: usize) -> devarray::Result<()> {
     Ok(())
 }
 
-/// A copy that wants more slots than there is pinned memory for waits for its own instead, and
-/// small slots that nobody uses make room. Where there is none for a single slot, it fails.
+/// A copy that wants more slots than there is pinned memory for waits for its own slots instead,
+/// and small idle slots make room. Without memory for a single slot, it fails.
 #[test]
 fn a_copy_makes_do_with_the_pinned_memory_there_is() {
     for threads in THREADS {
@@ -184,14 +186,14 @@ fn a_copy_makes_do_with_the_pinned_memory_there_is() {
     }
 }
 
-/// A slot that is on its way makes room as well, though it is of another size: it is waited for.
+/// A slot in flight makes room as well, though it has another size: the copy waits for it.
 #[test]
 fn a_copy_waits_for_slots_of_other_sizes() {
     let device = Mock::builder().schedule(Schedule::Lazy).host_limit_bytes(256 << 10).build();
     let context = Context::new(device.clone()).unwrap();
     let stream = context.stream().unwrap();
     let mut small = Array::<u8, _>::zeros(&stream, &[9]).unwrap();
-    // A query takes a step: there are more of them in front of the upload than queries here.
+    // A query takes a step: there are more operations in front of the upload than queries here.
     for _ in 0..100 {
         small.view_mut().fill(&stream, 7).unwrap();
     }
@@ -208,7 +210,7 @@ fn failed(operation: &'static str) -> Error {
     Error::Driver { backend: "mock", operation, code: 719, name: "FAILED".into() }
 }
 
-/// Only want of memory is met by giving back what is idle.
+/// Idle memory is given back only when memory is short.
 #[test]
 fn other_errors_leave_idle_slots_alone() {
     let device = Mock::new();
@@ -223,7 +225,7 @@ fn other_errors_leave_idle_slots_alone() {
     assert_eq!(device.report().host_buffers, idle);
 }
 
-/// The slots of pieces behind one that fails are kept for the next copy.
+/// The slots of the pieces after a failed one are kept for the next copy.
 #[test]
 fn a_copy_that_fails_keeps_its_slots() {
     for threads in THREADS {
@@ -240,8 +242,8 @@ fn a_copy_that_fails_keeps_its_slots() {
     }
 }
 
-/// A view of what a thread writes may be short-lived: its memory is gone as soon as the call
-/// returns.
+/// A view of memory that a thread writes may be short-lived: its memory is freed as soon as the
+/// call returns.
 #[test]
 fn memory_may_go_as_soon_as_a_copy_returns() {
     for threads in THREADS {
@@ -253,7 +255,7 @@ fn memory_may_go_as_soon_as_a_copy_returns() {
     }
 }
 
-/// Contexts share no threads, and threads that call at once share the threads of their context.
+/// Contexts share no threads, and calls on one context at the same time share its threads.
 #[test]
 fn callers_at_once_get_their_own_bytes() {
     let context = Context::new(Mock::new()).unwrap();
@@ -271,14 +273,14 @@ fn callers_at_once_get_their_own_bytes() {
     });
 }
 
-/// Bytes of uploads that the device was asked for and has not done.
+/// The bytes of uploads that were submitted to the device and are not done.
 fn on_their_way(device: &MockDevice) -> u64 {
     let statistics = device.statistics();
     statistics.enqueued.uploads.bytes - statistics.executed.uploads.bytes
 }
 
-/// Uploads keep to a few slots even where many are idle, each stream to its own: so the slots stay
-/// in the caches, and a stream does not wait for another.
+/// The uploads of a stream use only a few slots of their own, even where many are idle: so the
+/// slots stay in the caches, and no stream waits for another.
 #[test]
 fn a_stream_has_few_bytes_on_their_way() {
     const LEN: usize = 40 << 20;
@@ -289,7 +291,7 @@ fn a_stream_has_few_bytes_on_their_way() {
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     let data = many_bytes(LEN, 5);
     let mut a = Array::<u8, _>::zeros(&one, &[LEN]).unwrap();
-    // Leaves as many slots idle as a copy back has in flight.
+    // A copy back leaves as many slots idle as it has in flight.
     assert!(a.to_vec(&one).unwrap().iter().all(|&byte| byte == 0));
     a.view_mut().copy_from_slice(&one, &data).unwrap();
     let of_one = on_their_way(&device);
@@ -300,15 +302,16 @@ fn a_stream_has_few_bytes_on_their_way() {
     assert!(a.to_vec(&one).unwrap() == data && b.to_vec(&two).unwrap() == data);
 }
 
-/// There are two slots; the upload of one is done, of the other not. The next upload takes the
-/// first, though the other was given back before it.
+/// There are two slots; the upload of one is done, the upload of the other is not. The next upload
+/// takes the first slot, though the other was given back before it.
 #[test]
 fn an_upload_takes_a_slot_that_is_free_before_it_waits_for_one() {
     let device = Mock::builder().schedule(Schedule::Lazy).build();
     let context = Context::new(device.clone()).unwrap();
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     let mut arrays = [&one, &two, &two].map(|stream| Array::<u8, _>::zeros(stream, &[100]).unwrap());
-    // A query takes a step: there are more of them in front of the first upload than queries here.
+    // A query takes a step: there are more operations in front of the first upload than queries
+    // here.
     for _ in 0..10 {
         arrays[0].view_mut().fill(&one, 7).unwrap();
     }

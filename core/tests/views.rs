@@ -1,5 +1,5 @@
-//! Bytes seen as other elements, and assignments: what Numba's views and `setitem` do, kept or
-//! fixed.
+//! Bytes seen as other elements, and assignments: the behaviour of Numba's views and `setitem`,
+//! kept or fixed.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::BTreeMap;
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use devarray::{Array, ArrayView, Context, Element, Error, LayoutError, Order, ix};
 use devarray_mock::{MockDevice, Schedule};
 
-/// Kept: elements of one size keep any layout; others need a dense last axis whose bytes divide.
-/// Fixed: they need nothing of the other axes but that, and an array of no axes is refused with the
-/// same error as all else.
+/// Kept: elements of the same size keep any layout; others need a dense last axis whose bytes
+/// divide. Fixed: they need nothing of the other axes, and an array without axes is refused with
+/// the same error as every other refusal.
 #[test]
 fn numba_32_a_view_of_elements_of_another_size() {
     let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
@@ -24,19 +24,19 @@ fn numba_32_a_view_of_elements_of_another_size() {
     ));
     let scalar = array.view().index(&ix![0, 0]).unwrap();
     assert!(matches!(gaps(&scalar), Error::Layout(LayoutError::ElementSize { item_bytes: 2, .. }, ..)));
-    // Dense in the last axis alone, which is all that is needed.
+    // Dense in the last axis alone, which is enough.
     let rows = array.view().index(&ix![..; -2, 2..4]).unwrap();
     assert_eq!(rows.reinterpret::<u64>().unwrap().to_vec(&stream).unwrap(), [20 | 21 << 32, 8 | 9 << 32]);
     let odd = array.view().index(&ix![.., 1..3]).unwrap();
     assert!(odd.reinterpret::<u64>().is_err(), "they begin in the middle of one");
     assert!(array.view().index(&ix![.., ..3]).unwrap().reinterpret::<u64>().is_err(), "three halves");
-    // To write.
+    // Views to write.
     let mut array = array;
     array.view_mut().reinterpret::<u8>().unwrap().index(&ix![0, ..4]).unwrap().fill(&stream, 1).unwrap();
     assert_eq!(array.to_vec(&stream).unwrap()[..2], [0x0101_0101, 1]);
 }
 
-/// The place of every byte of every element in the array.
+/// The position in the array of every byte of every element.
 fn bytes_of<T: Element>(view: &ArrayView<'_, T, MockDevice>) -> Vec<isize> {
     let layout = view.layout();
     let size = isize::try_from(size_of::<T>()).unwrap();
@@ -58,7 +58,7 @@ fn bytes_of<T: Element>(view: &ArrayView<'_, T, MockDevice>) -> Vec<isize> {
     all
 }
 
-/// A view has the same bytes in the same order, whatever is asked for; else a refusal.
+/// A view has the same bytes in the same order for every element type, or is refused.
 #[test]
 fn reinterpreting_names_the_same_bytes() {
     let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
@@ -86,8 +86,9 @@ fn reinterpreting_names_the_same_bytes() {
     assert!(answers[&true] > 300 && answers[&false] > 100, "{answers:?}");
 }
 
-/// Fixed: whether an assignment waits does not depend on which of array and call has a stream. The
-/// call names it, and none waits for what it enqueued; the source is free all the same.
+/// Fixed: whether an assignment waits does not depend on whether the array or the call has a
+/// stream. The call names the stream, and does not wait for the work it enqueued; the source is
+/// free all the same.
 #[test]
 fn numba_33_an_assignment_waits_for_nobody() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
@@ -111,8 +112,8 @@ fn numba_33_an_assignment_waits_for_nobody() {
     assert_eq!(array.to_vec(&stream).unwrap(), [1, 2, 7, 8, 7, 8]);
 }
 
-/// Fixed: a stream is never a number, where 0 would mean another thing than the others. Every
-/// stream is of its own, and the order of two comes from what they share.
+/// Fixed: a stream is never a number, where 0 would have a special meaning. Streams are
+/// independent, and two are ordered by the memory that they share.
 #[test]
 fn numba_35_no_stream_is_the_default_one() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();

@@ -12,10 +12,10 @@ use super::{
     select,
 };
 
-/// Explains the copy of `plan` between the allocations at `dst` and `src` on a device
-/// with such memory: its kernels and the reasons, line by line.
+/// Explains the copy of `plan` between the allocations at `dst` and `src`, on a device with such
+/// memory: its kernels and the reasons for them, line by line.
 ///
-/// Pure: the kernels are chosen from the arguments alone, so no device is needed to ask.
+/// Pure: the arguments alone decide which kernels are chosen, so no device is needed.
 #[must_use]
 pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec<String> {
     match plan.class() {
@@ -29,8 +29,7 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
         _ => {}
     }
     let (mut lines, mut launches) = (Vec::new(), 0);
-    // The launches of a large copy differ only in where they begin, and the last in how far it
-    // reaches.
+    // The launches of a large copy differ only in where they begin; the last one is also shorter.
     let each = |launch: &StridedLaunch| {
         if launches == 0 {
             lines.push(format!("kernel {}", launch.explain()));
@@ -71,7 +70,7 @@ fn why(entry: Entry) -> String {
 }
 
 impl StridedLaunch {
-    /// The kernel, and its pieces, in one line.
+    /// The kernel and the pieces it works on, in one line.
     #[must_use]
     pub fn explain(&self) -> String {
         let Self { kernel, grid, threads, shared_bytes, params } = self;

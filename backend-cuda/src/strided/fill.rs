@@ -8,7 +8,7 @@ use super::{
     strided_launch::{StridedLaunch, THREADS},
 };
 
-/// The most elements that 32 bits count, and the largest divisor of [`FastDiv`].
+/// The most elements that 32 bits can count, and the largest divisor of [`FastDiv`].
 const MAX_NARROW: u64 = 1 << 31;
 /// Most blocks of a grid along x (CUDA C++ Programming Guide, "Technical Specifications per Compute
 /// Capability").
@@ -17,7 +17,7 @@ const MAX_GRID: u64 = (1 << 31) - 1;
 /// The launch that writes `pattern` over the destination of `plan` in the memory at `dst`. The
 /// plan's width is a multiple of the pattern's length.
 ///
-/// `None` if a plan had more loops than memory has bytes for, which none has.
+/// `None` only for a plan with more loops than any memory has bytes for.
 pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<StridedLaunch<FillParams>> {
     let width = plan.width_bytes();
     let total = (plan.len_bytes() / width) as u64;
@@ -41,7 +41,7 @@ pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<StridedLaunch<FillP
     let dst = dst + plan.dst_offset_bytes() as u64;
     let params = FillParams {
         dst,
-        // A copy has its source here.
+        // A copy has its source address here.
         unused: dst,
         total,
         axes: u32::try_from(axes).ok()?,
@@ -50,7 +50,7 @@ pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<StridedLaunch<FillP
         axis,
     };
     let entry = if narrow { Entry::Fill32 } else { Entry::Fill64 };
-    // The 32-bit kernels need one thread an element; the 64-bit kernels loop.
+    // The 32-bit kernels need one thread for each element; the 64-bit kernels loop.
     let grid = u32::try_from(total.div_ceil(THREADS.into()).min(MAX_GRID)).ok()?;
     Some(StridedLaunch::new(entry, u32::try_from(width).ok()?, grid, params))
 }

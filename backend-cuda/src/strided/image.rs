@@ -8,8 +8,8 @@ use crate::{
 
 macro_rules! modules {
     ($($module:ident: $images:ident $name:literal;)*) => {
-        /// A module of kernels, loaded when one of them is first needed. Modules of tiles are
-        /// `tile.cu` for one width each.
+        /// A module of kernels, loaded when one of them is first needed. Each module of tiles is
+        /// `tile.cu` compiled for one width.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Module {
             $($module),*
@@ -48,9 +48,9 @@ modules! {
     Tile16: asynchronous "tile_16";
 }
 
-/// Whether a kernel on a generation waits by itself for the launch before it in its stream, before
-/// it touches memory (`wait_for_previous` in `common.cuh`): only then may its launch begin while
-/// that one works.
+/// Whether a kernel on a generation waits by itself, before it touches memory, for the previous
+/// launch in its stream (`wait_for_previous` in `common.cuh`). Only then may its launch begin while
+/// the previous one still works.
 pub(crate) fn waits_for_the_launch_before(kernel: Kernel, major: u32) -> bool {
     major == 9 && kernel.entry.family() != Family::Fill
 }

@@ -1,6 +1,6 @@
-//! Several copies to one destination at once, as joins and paddings are made of: with a launch for
-//! each, the device would run idle at the end of each, and two copies would write parts of one
-//! memory sector at different times.
+//! Several copies to one destination at once, as joins and paddings need them. With a launch for
+//! each copy, the device would run idle at the end of each launch, and two copies would write parts
+//! of one memory sector at different times.
 
 pub(super) mod interleave;
 mod pieces;
@@ -19,7 +19,7 @@ use super::{
 
 /// Longer contiguous copies are left to the driver.
 const MAX_LINEAR_BYTES: usize = 4 << 20;
-/// A longer copy by a kernel of its own gains more than the end of its launch costs.
+/// A longer copy gains more from a kernel of its own than the end of its launch costs.
 const MAX_PIECE_BYTES: usize = 64 << 20;
 
 /// One copy of several.
@@ -30,7 +30,7 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// The copy, if it is of any bytes and of at most `most`.
+    /// The copy, if it has any bytes and at most `most`.
     fn copy(&self, most: usize) -> Option<StridedCopy> {
         if self.plan.len_bytes() <= most { StridedCopy::of(self.plan, self.addresses) } else { None }
     }
@@ -63,7 +63,7 @@ impl fmt::Debug for JoinParams {
 /// A step of carrying out several copies.
 #[derive(Debug)]
 pub enum Step<'a> {
-    /// The copy of that number, as if it were the only one.
+    /// The copy of this number, as if it were the only one.
     Alone(usize),
     /// Some copies together.
     Together(&'a StridedLaunch<JoinParams>),
@@ -76,7 +76,7 @@ pub enum Step<'a> {
 ///
 /// The first error of `submit`; later steps are not handed to it.
 pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<(), E>) -> Result<(), E> {
-    // 32 bits count the elements of a launch.
+    // A launch counts its elements in 32 bits.
     let every: Option<Vec<_>> = parts.iter().map(|part| part.copy(LAUNCH_BYTES)).collect();
     if let Some(launches) = every.and_then(interleave::select) {
         return launches.iter().try_for_each(|launch| submit(Step::Together(launch)));

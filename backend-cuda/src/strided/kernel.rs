@@ -1,7 +1,7 @@
 //! Every kernel, listed once: its module, its name, its widths, and the reason to choose it.
 //!
-//! A launch names a kernel by its [`Entry`]; a launch of tiles finds the entry by the kernel's
-//! work. A test compares the list with the images.
+//! A launch names a kernel by its [`Entry`]; a launch of tiles finds the entry by what the kernel
+//! does. A test compares the list with the images.
 
 use std::ffi::CStr;
 
@@ -20,17 +20,17 @@ pub enum Family {
 /// The way to find the byte of an element of a run in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Find {
-    /// One step.
+    /// Elements are one step apart.
     Linear,
-    /// A step for a period, and another from period to period.
+    /// One step within a period, and another step from period to period.
     Periodic,
     /// A table that repeats with a step.
     Table,
-    /// One step, in words that hold one element of each of several runs.
+    /// One step, between words that hold one element of each of several runs.
     Packed,
     /// The elements are in place: a row interleaves the elements of this many runs.
     Split(u32),
-    /// One step, and elements stored one by one.
+    /// One step; elements are stored one by one.
     Scatter,
 }
 
@@ -41,16 +41,16 @@ pub struct TileKernel {
     pub find: Find,
     /// Bytes of a store.
     pub store_bytes: u32,
-    /// Runs start at any alignment.
+    /// Whether runs may start at any alignment.
     pub shifted: bool,
-    /// Tiles overlap along the run, each run stored from one sector to another.
+    /// Whether tiles overlap along the run, so that each stores whole sectors of it.
     pub overlap: bool,
-    /// Runs go over two axes as one (a fused axis).
+    /// Whether runs go over two axes as if they were one (a fused axis).
     pub fused: bool,
-    /// Lines are loaded with evict-last priority, so that they stay in the cache until the whole
-    /// line was read.
+    /// Whether lines are loaded with evict-last priority, so that they stay in the cache until the
+    /// whole line has been read.
     pub evict_last: bool,
-    /// Entries of the table are read as vectors.
+    /// Whether entries of the table are read as vectors.
     pub wide: bool,
 }
 
@@ -58,12 +58,12 @@ pub struct TileKernel {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listed {
     family: Family,
-    /// Each width of elements it is compiled for, with its name there; 0 if it does not
-    /// depend on one.
+    /// Each width of elements that it is compiled for, with its name for that width; width 0 if the
+    /// kernel does not depend on the width.
     pub(super) names: &'static [(u32, &'static CStr)],
     /// The kernel of tiles, if it is one.
     tile: Option<TileKernel>,
-    /// Why a copy uses it.
+    /// The reason to use it for a copy.
     pub(super) why: &'static str,
 }
 
@@ -81,7 +81,7 @@ impl Kernel {
         Self { entry, width: if depends { width } else { 0 } }
     }
 
-    /// Its module.
+    /// The module that holds it.
     pub fn module(self) -> Module {
         match (self.entry.family(), self.width) {
             (Family::Rows, _) => Module::Rows,
@@ -96,7 +96,7 @@ impl Kernel {
         }
     }
 
-    /// The name there, if it is compiled for the width.
+    /// Its name in that module, if it is compiled for the width.
     pub fn name(self) -> Option<&'static CStr> {
         let of_width = |&&(width, _): &&(u32, _)| width == self.width;
         self.entry.listed().names.iter().find(of_width).map(|&(_, name)| name)
@@ -110,8 +110,8 @@ const fn terminated(text: &'static str) -> &'static CStr {
     }
 }
 
-/// Lines `ENTRY: FAMILY [NAMES] work, if of tiles, reason`. Names: one; one in the modules of some
-/// widths; names that end with their width, or contain it.
+/// Each line is `ENTRY: FAMILY [NAMES] work, if of tiles, reason`. There is one name; one name in
+/// the modules of some widths; or a name that ends with the width or contains it.
 macro_rules! kernels {
     ($($entry:ident: $family:ident $names:tt $tile:expr, $why:expr;)*) => {
         /// A kernel, for any width.
@@ -123,7 +123,7 @@ macro_rules! kernels {
         impl Entry {
             pub const ALL: &'static [Self] = &[$(Self::$entry),*];
 
-            /// Its line of the list.
+            /// Its line in the list.
             pub(super) const fn listed(self) -> Listed {
                 match self {
                     $(Self::$entry => {
@@ -143,7 +143,7 @@ macro_rules! kernels {
 
 use Find::{Linear, Packed, Periodic, Scatter, Split, Table};
 
-/// The work of a kernel of tiles beside storing whole vectors.
+/// The work of a kernel of tiles besides storing whole vectors.
 macro_rules! tile {
     ($find:expr $(, $does:ident: $value:expr)*) => {
         Some(TileKernel { $($does: $value,)* ..TileKernel::plain($find) })
@@ -243,7 +243,7 @@ impl Entry {
 }
 
 impl TileKernel {
-    /// One that stores whole vectors and does nothing more.
+    /// A kernel that stores whole vectors and does nothing more.
     pub(super) const fn plain(find: Find) -> Self {
         Self {
             find,
@@ -256,7 +256,7 @@ impl TileKernel {
         }
     }
 
-    /// The kernel that does this, the widths apart, if there is one.
+    /// The kernel that does this, for any width, if there is one.
     pub fn entry(self) -> Option<Entry> {
         Entry::ALL.iter().copied().find(|entry| entry.tile() == Some(self))
     }

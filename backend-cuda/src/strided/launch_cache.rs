@@ -1,5 +1,5 @@
-//! Keeps the launches of a stream's last copies, for copies that are made again: loops copy the
-//! same shapes over and over, and choosing a kernel takes about as long as launching it.
+//! Keeps the launches of a stream's last copies, for copies that are made again: loops often copy
+//! the same shapes, and choosing a kernel takes about as long as launching it.
 //!
 //! It saves time on the host: the copy of a small transpose takes 0.33 µs instead of 1.72 (with a
 //! driver that does nothing).
@@ -30,14 +30,14 @@ impl Choice {
         Self { copy, scale, launch }
     }
 
-    /// The distance by which the sides of another copy begin further on.
+    /// The distances from the sides of this copy to the sides of another one.
     fn apart(&self, copy: &StridedCopy) -> (u64, u64) {
         let (mine, other) = (&self.copy.at, &copy.at);
         (other.src.wrapping_sub(mine.src), other.dst.wrapping_sub(mine.dst))
     }
 
-    /// Whether the same launch is chosen for another copy: its loops are equal, and so are its
-    /// addresses within their lines, which is all that a choice depends on.
+    /// Whether the same launch would be chosen for another copy: a choice depends only on the loops
+    /// and on the addresses within their lines.
     pub(super) fn fits(&self, copy: &StridedCopy, scale: Scale) -> bool {
         let StridedCopy { axes, width, at } = copy;
         let (mine, apart) = (&self.copy, self.apart(copy));
@@ -56,13 +56,13 @@ impl Choice {
     }
 }
 
-/// The choices for the last copies, the latest first.
+/// The choices for the last copies, the most recent first.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "the latest is moved to the front")]
 pub struct LaunchCache(pub(super) Vec<Box<Choice>>);
 
 impl LaunchCache {
-    /// The launch for one copy: as [`choose`] would choose it.
+    /// The launch for one copy: the one that [`choose`] would choose.
     pub(super) fn launch(&mut self, copy: StridedCopy, scale: Scale) -> &StridedLaunch {
         match self.0.iter().position(|choice| choice.fits(&copy, scale)) {
             Some(at) => {

@@ -15,8 +15,8 @@ pub(super) struct Field {
     pub len_bytes: usize,
 }
 
-/// Declares a struct that a kernel source declares as well. Padding is a field: a block has no byte
-/// that is not set.
+/// Declares a struct that a kernel source declares as well. Padding is declared as a field, so that
+/// every byte of a block is set.
 macro_rules! shared {
     ($visibility:vis, $($(#[$attribute:meta])* struct $name:ident { $($field:ident: $type:ty,)* })*) => {
         $(
@@ -30,7 +30,7 @@ macro_rules! shared {
             const _: () = assert!(size_of::<$name>() == 0 $(+ size_of::<$type>())*, "no padding");
         )*
 
-        /// Every struct of these: its name, its size and its fields.
+        /// Every struct declared here: its name, its size and its fields.
         #[cfg(test)]
         pub(super) const SHARED: &[(&str, usize, &[Field])] = &[$((
             stringify!($name),
@@ -45,23 +45,23 @@ macro_rules! shared {
     };
 }
 
-/// Loops around single elements that a launch can have. Each has two steps or more, and a launch
+/// The most loops around single elements in a launch. Each has at least two steps, and a launch has
 /// fewer than 2^31 elements.
 pub const MAX_GATHER_AXES: usize = 32;
-/// Loops around rows that a launch can have; a copy with more goes by tiles or single elements.
+/// The most loops around rows in a launch; a copy with more goes by tiles or single elements.
 pub const MAX_ROW_AXES: usize = 24;
-/// Loops around tiles that a launch can have.
+/// The most loops around tiles in a launch.
 pub const MAX_OUTER: usize = 20;
-/// Loops around rows, around runs, and along a run that a tile can have.
+/// The most loops around rows, around runs, and along a run in a tile.
 pub const MAX_INNER: usize = 8;
-/// Loops of a fill. Each repeats at least twice, and the elements, of at least one byte, are at
-/// most `isize::MAX` in number.
+/// The most loops of a fill. Each repeats at least twice, and there are at most `isize::MAX`
+/// elements, which have at least one byte each.
 pub const MAX_FILL_AXES: usize = 62;
-/// Copies that one launch carries out together.
+/// The most copies that one launch carries out together.
 pub const MAX_PIECES: usize = 16;
-/// Loops around the rows or elements of each of them.
+/// The most loops around the rows or elements of each of them.
 pub const MAX_PIECE_AXES: usize = 4;
-/// Sources of short rows, elements of one, and loops around boxes of them.
+/// For short rows: the most sources, elements of a row, and loops around boxes of rows.
 pub const MAX_SOURCES: usize = 64;
 pub const MAX_SHORT_ROW: usize = 256;
 pub const MAX_BOX_LOOPS: usize = 2;
@@ -185,8 +185,8 @@ shared! {
 impl FastDiv {
     /// Division by `divisor`, which is from 1 to 2^31, of numbers below 2^31: `n / divisor` is the
     /// high half of `n * multiplier`, plus `n`, shifted right. Granlund and Montgomery, "Division
-    /// by Invariant Integers using Multiplication", 1994, figure 4.1, with the sum in 32 bits,
-    /// which is exact for such numbers.
+    /// by Invariant Integers using Multiplication", 1994, figure 4.1; the sum is computed in 32
+    /// bits, which is exact for such numbers.
     pub fn new(divisor: u32) -> Self {
         debug_assert!((1..=1 << 31).contains(&divisor), "a divisor of 32-bit division");
         let shift = divisor.next_power_of_two().trailing_zeros();
@@ -202,7 +202,7 @@ impl FastDiv {
         (1..=1 << 31).contains(&divisor).then(|| Self::new(divisor))
     }
 
-    /// The quotient, as the device computes it.
+    /// The quotient, computed as on the device.
     pub fn divide(self, n: u32) -> u32 {
         let high = (u64::from(n) * u64::from(self.multiplier)) >> 32;
         (u32::try_from(high).unwrap_or(u32::MAX).wrapping_add(n)) >> self.shift
@@ -210,7 +210,7 @@ impl FastDiv {
 }
 
 impl Operands {
-    /// Returns these, moved by `src` in the source and by `dst` in the destination.
+    /// Returns these operands, moved by `src` in the source and by `dst` in the destination.
     pub(super) fn moved(self, (src, dst): (u64, u64)) -> Self {
         Self {
             src: self.src.wrapping_add(src),

@@ -1,4 +1,4 @@
-//! Rows: the destination is contiguous along its innermost axis, and the source has no faster one.
+//! Rows: the destination is contiguous along its innermost axis, and no axis of the source is faster.
 
 mod ways;
 
@@ -13,15 +13,15 @@ use super::{
     tile::Scale,
 };
 
-/// A chunk of rows joined has parts of at most two.
+/// Joined rows are at least this long, so that a chunk has parts of at most two rows.
 const LEAST_JOINED_BYTES: u32 = 16;
-/// Where less follows without a gap, too many chunks are partial.
+/// If fewer bytes follow each other without a gap, too many chunks are partial.
 const LEAST_GROUP_BYTES: u64 = 1024;
-/// Bytes at most this far apart are picked from vectors; `NEAR` in `rows.cu`.
+/// The largest step, in bytes, at which bytes are picked from vectors; `NEAR` in `rows.cu`.
 pub(super) const NEAR: u32 = 4;
 /// Few chunks of longer rows are partial.
 const LONG_ROW_BYTES: u32 = 4 * MIN_ROW_BYTES;
-/// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
+/// The number of chunks of a thread if the source repeats; `REPEATS` in `rows.cu`.
 pub const REPEATS: u32 = 4;
 
 /// The launch that copies row by row, if the copy has rows.
@@ -31,11 +31,11 @@ pub(super) fn select(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> 
     let row_bytes = inner.extent.checked_mul(copy.width)?;
     let mut at = copy.at;
     let whole = row_bytes.is_multiple_of(16) && starts_aligned(at.dst, outer);
-    // Without a gap, and not from a multiple of 16 bytes each.
+    // The rows follow each other without a gap, and do not all start at a multiple of 16 bytes.
     let follows = outer.first().is_some_and(|next| next.dst == i64::from(row_bytes));
     let follow = follows && !starts_aligned(at.dst, outer);
-    // Short rows are copied as rows, too, if the source has them in the same order and chunks are
-    // whole: chunks of each row, or chunks of narrow rows joined. Wide elements are as fast by tiles.
+    // Short rows are copied as rows, too, if the source has them in the same order and chunks are whole:
+    // either chunks of each row, or chunks of joined narrow rows. Wide elements are as fast by tiles.
     let in_order = outer.is_sorted_by_key(|axis| axis.src.unsigned_abs());
     let long_group = || u64::from(row_bytes) * u64::from(outer[0].extent) >= LEAST_GROUP_BYTES;
     let joined = row_bytes >= LEAST_JOINED_BYTES && copy.width <= 2 && inner.src == step;
@@ -44,7 +44,7 @@ pub(super) fn select(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> 
     if copy.is_scattered() || outer.len() > MAX_ROW_AXES || short {
         return None;
     }
-    // Whether every loop around rows goes on by a multiple of `bytes` in the source.
+    // Whether every loop around rows moves by a multiple of `bytes` in the source.
     let goes_by = |bytes: u32| outer.iter().all(|axis| axis.src % i64::from(bytes) == 0);
     let comes_back = outer.iter().any(|axis| axis.src == 0);
     let mut table = None;
@@ -94,9 +94,9 @@ pub(super) fn select(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> 
     Some(StridedLaunch::new(entry, copy.width, grid, Params::Rows(params)))
 }
 
-/// Whether picking the elements of a row is fastest: the source has no faster axis, and is not so
-/// dense that reading all of it through shared memory is cheaper. A kernel that steps forward over
-/// at most three bytes reads all of it, too: as fast if few chunks are partial.
+/// Whether picking the elements of a row is fastest: no axis of the source is faster, and the source is not
+/// so dense that reading all of it through shared memory is cheaper. A kernel that steps forward over at most
+/// three bytes also reads all of it, and is as fast if few chunks are partial.
 fn strided_fits(copy: &StridedCopy, few_partial: bool) -> bool {
     let (inner, outer) = (&copy.axes[0], &copy.axes[1..]);
     let stride = inner.src.unsigned_abs();

@@ -14,7 +14,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// The first error of `submit`; later launches are not made.
+/// The first error of `submit`; later launches are not submitted.
 pub fn select<E>(
     memory: MemorySpeed,
     plan: &Plan,

@@ -1,6 +1,7 @@
-//! A plan as the kernels see it: loops innermost first, in elements, at addresses.
+//! A plan as the kernels need it: loops innermost first, in elements, at addresses.
 //!
-//! No nest of core's: the plan has merged and sorted these loops, and kernels count them in 32 bits.
+//! It does not use core's nest: the plan has merged and sorted these loops, and kernels count them
+//! in 32 bits.
 
 use std::array;
 
@@ -11,7 +12,7 @@ use super::{
     params::{Loop, Operands},
 };
 
-/// One loop: how often, and how far each side moves a step, in bytes. The destination moves
+/// One loop: its extent, and the bytes by which each side moves in a step. The destination moves
 /// forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
@@ -26,7 +27,7 @@ impl Axis {
     }
 }
 
-/// Loops as parameters. A launch can have `N`.
+/// The loops as parameters of a launch, which has room for `N`.
 pub(super) fn loops<const N: usize>(axes: &[Axis]) -> [Loop; N] {
     let of = |axis: &Axis| Loop::new(axis.extent, axis.src, axis.dst);
     array::from_fn(|k| axes.get(k).map(of).unwrap_or_default())
@@ -39,13 +40,13 @@ pub(super) struct StridedCopy {
     pub(super) axes: Axes<Axis>,
     /// Bytes of an element: 1, 2, 4, 8 or 16; divides the addresses and all strides.
     pub(super) width: u32,
-    /// Addresses of the first element of each side, of the first byte of the source that is read,
-    /// and of the one after the last.
+    /// The addresses of the first element of each side, of the first byte of the source that is
+    /// read, and of the byte after the last one.
     pub(super) at: Operands,
 }
 
 impl StridedCopy {
-    /// Elements that are copied.
+    /// The number of elements that are copied.
     pub(super) fn elements(&self) -> u32 {
         self.axes.iter().map(|axis| axis.extent).product()
     }
@@ -80,7 +81,7 @@ impl StridedCopy {
         })
     }
 
-    /// This copy as one of narrower elements.
+    /// This copy with narrower elements.
     pub(super) fn narrowed(mut self, width: u32) -> Self {
         let (own, step) = (self.step(), i64::from(width));
         let factor = self.width / width;
@@ -97,7 +98,7 @@ impl StridedCopy {
         self
     }
 
-    /// Whether elements are apart in the destination.
+    /// Whether there are gaps between elements in the destination.
     pub(super) fn is_scattered(&self) -> bool {
         self.axes[0].dst != self.step()
     }
@@ -107,24 +108,24 @@ impl StridedCopy {
         i64::from(self.width)
     }
 
-    /// Elements of a 16-byte vector.
+    /// The number of elements in a 16-byte vector.
     pub(super) fn vector(&self) -> u32 {
         16 / self.width
     }
 }
 
-/// Whether rows in such loops start at multiples of 16 bytes in the destination, the first at
-/// `dst`.
+/// Whether rows in such loops all start at multiples of 16 bytes in the destination; the first row
+/// starts at `dst`.
 pub(super) fn starts_aligned(dst: u64, outer: &[Axis]) -> bool {
     dst.is_multiple_of(16) && outer.iter().all(|axis| axis.dst % 16 == 0)
 }
 
-/// Aligned chunks of 16 bytes that a row touches at most, if its elements have `width` bytes.
+/// The most aligned 16-byte chunks that a row touches, if its elements have `width` bytes.
 pub(super) fn chunks(row_bytes: u32, width: u32, aligned: bool) -> u32 {
     (row_bytes + if aligned { 0 } else { 16 - width }).div_ceil(16)
 }
 
-/// A number of elements of one launch, which fits.
+/// A number of elements of one launch, which fits 32 bits.
 fn small(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -7,13 +7,13 @@ use super::{
     params::{GatherParams, Operands, RowsParams, TileParams},
 };
 
-/// Threads of a block of the kernels that have as many in every launch.
+/// The threads of a block, for kernels whose number of threads is fixed.
 pub(super) const THREADS: u32 = 256;
 
-/// Bytes that the cache keeps or drops at a time; `LINE` in `common.cuh`.
+/// The bytes that the cache keeps or drops at a time; `LINE` in `common.cuh`.
 pub const LINE_BYTES: u32 = 128;
 
-/// Most bytes one launch moves, so that 32 bits count its elements and its threads.
+/// The most bytes that one launch moves, so that 32 bits can count its elements and its threads.
 pub(super) const LAUNCH_BYTES: usize = 1 << 30;
 
 /// One kernel launch.
@@ -21,18 +21,18 @@ pub(super) const LAUNCH_BYTES: usize = 1 << 30;
 pub struct StridedLaunch<P = Params> {
     /// The kernel that runs.
     pub kernel: Kernel,
-    /// Blocks, along x.
+    /// The number of blocks, along x.
     pub grid: u32,
-    /// Threads of a block, along x.
+    /// The number of threads of a block, along x.
     pub threads: u32,
-    /// Dynamic shared memory of a block; at most 48 KiB, which needs no permission.
+    /// The dynamic shared memory of a block, in bytes; at most 48 KiB, which needs no permission.
     pub shared_bytes: u32,
     /// The one parameter.
     pub params: P,
 }
 
 impl<P> StridedLaunch<P> {
-    /// A launch of blocks of [`THREADS`], without dynamic shared memory.
+    /// A launch with blocks of [`THREADS`] threads, without dynamic shared memory.
     pub(super) fn new(entry: Entry, width: u32, grid: u32, params: P) -> Self {
         Self { kernel: Kernel::new(entry, width), grid, threads: THREADS, shared_bytes: 0, params }
     }
@@ -62,7 +62,7 @@ impl Params {
         }
     }
 
-    /// The addresses of both sides, with which every block starts.
+    /// The addresses of both sides, with which every parameter block of a copy starts.
     pub(super) fn operands_mut(&mut self) -> &mut Operands {
         match self {
             Self::Rows(params) => &mut params.at,

@@ -1,4 +1,4 @@
-//! Every selection, emulated, against the plan's own runs.
+//! Emulates every selection, and compares it with the plan's own runs.
 
 mod boxes;
 mod candidates;
@@ -27,10 +27,10 @@ use super::{
 };
 
 const SCALES: [Scale; 5] = [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream];
-/// Extents. Some have much in common.
+/// Extents, some with common divisors.
 const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 48, 64, 96, 100, 128, 256];
 
-/// Bytes no copy may touch, around the destination.
+/// The bytes around the destination that no copy may touch.
 const GUARD: usize = 64;
 
 /// Addresses of the memory.
@@ -56,12 +56,12 @@ impl Random {
     }
 }
 
-/// Seeds to try: a build for release, which is faster, tries five times as many.
+/// The seeds to try. A release build is faster, so it tries five times as many.
 fn seeds(count: u64) -> RangeInclusive<u64> {
     1..=if cfg!(debug_assertions) { count } else { 5 * count }
 }
 
-/// Host memory in the place of the device's.
+/// Host memory in place of the device's.
 struct Host<'a> {
     src: &'a [u8],
     src_base: u64,
@@ -99,19 +99,19 @@ fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<StridedLaunc
     all
 }
 
-/// Elements left free: few, if any.
+/// The number of elements left free: few, if any.
 fn any_gap(random: &mut Random) -> usize {
     if random.one_in(3) { random.below(6) } else { 0 }
 }
 
-/// Elements left free: often a vector, or a part of one.
+/// The number of elements left free: often a vector, or a part of one.
 fn even_gap(random: &mut Random, width: usize) -> usize {
     let bytes = [0, 0, 0, 4, 8, 12, 16, 32, 48, 64, 128][random.below(11)];
     if random.one_in(12) { random.below(9) } else { bytes / width }
 }
 
-/// A layout of `shape` in some axis order; with gaps before and between, some axes are stepped or
-/// reversed too.
+/// A layout of `shape` in some order of axes. With gaps before and between, some axes are also
+/// stepped or reversed.
 fn layout(random: &mut Random, shape: &[usize], gap: Option<&dyn Fn(&mut Random) -> usize>) -> Layout {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     for i in (1..order.len()).rev() {
@@ -127,14 +127,14 @@ fn layout(random: &mut Random, shape: &[usize], gap: Option<&dyn Fn(&mut Random)
             strides[axis] = -strides[axis];
         }
         let free = gap.map_or(0, |gap| gap(random));
-        // A gap of single elements, or of all that lies below.
+        // A gap of single elements, or of whole subarrays.
         let of_all = random.one_in(2) && free * below < 20_000;
         below = below * shape[axis] * step + if of_all { free * below } else { free };
     }
     Layout::new(shape, &strides, offset).unwrap()
 }
 
-/// Does the same with some axes repeated.
+/// This layout, with some axes repeated.
 fn repeated(random: &mut Random, layout: &Layout, shape: &[usize]) -> Layout {
     let strides: Vec<isize> =
         layout.strides().iter().map(|&stride| if random.one_in(3) { 0 } else { stride }).collect();
@@ -142,7 +142,8 @@ fn repeated(random: &mut Random, layout: &Layout, shape: &[usize]) -> Layout {
     Layout::new(shape, &strides, low.unsigned_abs()).unwrap()
 }
 
-/// Tries a copy, given as its destination and source, at every scale; the kernel of the largest.
+/// Tries a copy, given as its destination and source, at every scale. Returns the kernel at the
+/// largest scale.
 fn check(random: &mut Random, (dst, src): &(Layout, Layout), width: usize, seed: u64) -> &'static str {
     let plan = plan(dst, src, width);
     let source: Vec<u8> =
@@ -153,12 +154,12 @@ fn check(random: &mut Random, (dst, src): &(Layout, Layout), width: usize, seed:
     for (from, to, len) in plan.runs() {
         expected[GUARD + to..GUARD + to + len].copy_from_slice(&source[from..from + len]);
     }
-    // Memory from elsewhere may be aligned to less than an allocation.
+    // Memory from elsewhere may be less aligned than an allocation.
     let odd = if random.one_in(8) { width as u64 } else { 0 };
     let addresses = Addresses { src: AT.src + odd, ..AT };
     let mut name = "none";
-    // Layouts for large copies must be right for small ones too. Several scales may give
-    // the same launches.
+    // Launches for large copies must be right for small ones too. Several scales may give the same
+    // launches.
     let mut checked = Vec::new();
     for scale in SCALES {
         let all = launches(scale, &plan, addresses);
@@ -220,7 +221,7 @@ fn random_copies_move_the_bytes_of_the_plan_and_no_others() {
     }
 }
 
-/// Common divisors of extents, strides and starts decide more than their sizes.
+/// The common divisors of extents, strides and starts matter more than their sizes.
 #[test]
 fn random_copies_of_even_extents_move_the_bytes_of_the_plan_and_no_others() {
     for seed in seeds(300) {
@@ -244,12 +245,12 @@ fn random_copies_of_even_extents_move_the_bytes_of_the_plan_and_no_others() {
     }
 }
 
-/// A destination and a source of one shape, by their strides.
+/// A destination and a source of one shape, given their strides.
 fn sides<const N: usize>(shape: [usize; N], dst: [isize; N], src: [isize; N]) -> (Layout, Layout) {
     sides_at(&shape, (&dst, 0), (&src, 0))
 }
 
-/// Makes sides by strides and offsets.
+/// Like [`sides`], given strides and offsets.
 fn sides_at(
     shape: &[usize],
     (dst, to): (&[isize], usize),
@@ -263,7 +264,7 @@ fn transposed(rows: usize, columns: usize) -> (Layout, Layout) {
     sides([columns, rows], [rows.cast_signed(), 1], [1, columns.cast_signed()])
 }
 
-/// The bytes that a launch makes of zeros.
+/// The bytes that a launch writes over zeros.
 fn copied(launch: &StridedLaunch, source: &[u8], dst_len: usize) -> Vec<u8> {
     let mut found = vec![0; dst_len];
     let mut memory = Host { src: source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };

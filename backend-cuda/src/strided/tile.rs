@@ -23,15 +23,15 @@ pub(super) use self::scale::Scale;
 use self::{fused::over_ends, laid_out::lay_out, shape::Shape};
 use super::{strided_copy::StridedCopy, strided_launch::StridedLaunch};
 
-/// The number of times that the box is halved if shared memory is too small or the table too long.
-/// After that, single elements are copied.
+/// The number of times that the box is halved if shared memory is too small or the table too long. After that,
+/// single elements are copied.
 const ATTEMPTS: u32 = 6;
 /// The launch that copies tile by tile, if tiles fit the copy.
 pub(super) fn select(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> {
     Some(candidates::cheapest(copy, scale, usual(copy, scale)?))
 }
 
-/// The one with boxes of about the scale's target sizes.
+/// The launch with boxes of about the scale's target sizes.
 pub(super) fn usual(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> {
     if is_isolated(copy) {
         return None;
@@ -43,8 +43,8 @@ pub(super) fn usual(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> {
     })
 }
 
-/// A launch with tiles of all rows, or with a fused axis, if these split fewer runs or sectors than
-/// the tiles `without`.
+/// A launch with tiles of all rows, or with a fused axis, if it splits fewer runs or sectors than
+/// tiles of the shape `without`.
 fn better(copy: &StridedCopy, without: &Shape, scale: Scale) -> Option<StridedLaunch> {
     // Small results stay in the cache, which merges sectors.
     if scale == Scale::Small {
@@ -55,8 +55,8 @@ fn better(copy: &StridedCopy, without: &Shape, scale: Scale) -> Option<StridedLa
     of_all_rows.chain(fused).find_map(|shape| lay_out(&shape, scale, 0))
 }
 
-/// Whether elements, or short pieces of a few of them, are isolated in the source: each in a memory
-/// sector of its own, so that rows of a tile would be mostly gaps.
+/// Whether single elements, or short pieces of a few elements, are isolated in the source: each in
+/// a memory sector of its own, so that rows of a tile would be mostly gaps.
 fn is_isolated(copy: &StridedCopy) -> bool {
     let [inner, outer] = copy.axes[..] else { return false };
     let piece = inner.extent.saturating_mul(copy.width);

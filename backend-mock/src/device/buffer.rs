@@ -1,4 +1,4 @@
-//! A handle on device memory.
+//! A handle to device memory.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
 use std::sync::Arc;
@@ -15,28 +15,28 @@ pub struct MockBuffer {
     pub(crate) id: BufferId,
     pub(crate) len_bytes: usize,
     pub(crate) address: u64,
-    /// The memory it is part of, if that is more than itself.
+    /// The memory that it is part of, if that is larger.
     pub(crate) within: Option<Within>,
 }
 
-/// Where a buffer lies in the memory that it was adopted from.
+/// The position of a buffer in the memory that it was adopted from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Within {
-    /// Where it starts, which may be before the memory does.
+    /// The byte at which it starts, which may be before the memory.
     pub(crate) start_bytes: isize,
-    /// Bytes of the memory.
+    /// The length of the memory in bytes.
     pub(crate) len_bytes: usize,
 }
 
 impl MockBuffer {
-    /// A second handle on the same memory, for programs that use it after its free. The simulator
-    /// defines the effect of such use, and finds it.
+    /// A second handle to the same memory, for programs that use it after it is freed. The
+    /// simulator defines the effect of such use, and reports it.
     #[must_use]
     pub fn twin(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), ..*self }
     }
 
-    /// Which allocation of its device this is; reports and [poison](crate::Poison) name it.
+    /// The identity of the allocation on its device; reports and [poison](crate::Poison) name it.
     #[must_use]
     pub fn id(&self) -> BufferId {
         self.id
@@ -61,8 +61,8 @@ impl Allocated for MockBuffer {
     }
 }
 
-// SAFETY: nothing writes the fields after `alloc` made them. The engine hands an address range out
-// again only after the free that consumed its last owner has run, ranges of live buffers are
+// SAFETY: nothing writes the fields after `alloc` has set them. The engine hands out an address
+// range again only after the free that consumed its last owner has run, ranges of live buffers are
 // disjoint, and their starts are multiples of 256. There is no `Drop`.
 unsafe impl Buffer for MockBuffer {
     fn len_bytes(&self) -> usize {

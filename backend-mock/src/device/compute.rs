@@ -16,7 +16,7 @@ use crate::{
     fault::Site,
 };
 
-// SAFETY: the operation goes to the end of the stream's lane, as every other; the interpreter
+// SAFETY: the operation goes to the end of the stream's lane, like every other; the interpreter
 // touches the elements of the operands and no other byte.
 unsafe impl Maps for MockDevice {
     #[track_caller]

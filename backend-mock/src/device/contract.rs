@@ -1,4 +1,4 @@
-//! What the simulated device does that every device does.
+//! The part of the simulated device that every device has.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
 use std::num::NonZeroUsize;
@@ -17,12 +17,12 @@ use super::{
 };
 use crate::{engine::HostUse, fault::Site};
 
-// SAFETY: the four promises, kept by the engine, which all handles share behind one lock.
-// Order: a lane is a first-in, first-out queue, and a wait leaves it only after the event's
-// operation ran. Confinement: device memory is reached through slices of the allocation; host
-// memory through the range of the operation. Quiescence: `Done`, `Ended` and `true` are answered
-// only when the covered operations have left their lanes. Progress: waits run steps until the work
-// has run, and a query runs one that the work needs.
+// SAFETY: the engine, which all handles share behind one lock, keeps the four promises. Order: a
+// lane is a first-in, first-out queue, and a wait leaves it only after the event's operation has
+// run. Confinement: device memory is reached only through slices of the allocation, and host memory
+// only in the range of the operation. Quiescence: `Done`, `Ended` and `true` are returned only when
+// the covered operations have left their lanes. Progress: waits run steps until the work has run,
+// and a query runs one step that the work needs.
 unsafe impl Device for MockDevice {
     type Buffer = MockBuffer;
     type HostBuffer = MockHostBuffer;

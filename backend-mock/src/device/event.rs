@@ -16,15 +16,15 @@ use crate::{
     time::Stamp,
 };
 
-/// An event: the operation that recorded it, and so everything its stream had before.
+/// An event: the operation that recorded it, and with it all earlier operations of its stream.
 pub struct MockEvent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) mark: Mark,
-    /// What the judge knows to be before it.
+    /// The operations that the judge knows to be before it.
     pub(crate) snapshot: Snapshot,
     /// Its time, if it is timed.
     pub(crate) stamp: Option<Stamp>,
-    /// Its number among those that other processes may wait for.
+    /// Its number among the events that other processes may wait for.
     pub(crate) exported: Option<u64>,
 }
 
@@ -48,8 +48,9 @@ impl Drop for MockEvent {
     }
 }
 
-// SAFETY: both ask whether the recording operation has left its queue, which it does after
-// everything before it and for good. A query that finds it has not runs one step towards it.
+// SAFETY: both methods check whether the recording operation has left its queue, which it does
+// once, after everything before it. A query that finds the operation in its queue runs one step
+// towards it.
 unsafe impl Event for MockEvent {
     fn query(&self) -> Result<bool> {
         let mut engine = self.shared.engine();

@@ -1,4 +1,4 @@
-//! Memory of other code, and its streams: raw ones of the simulator itself.
+//! Memory of other code, and streams of other code, which are raw streams of the simulator itself.
 #![allow(unsafe_code)] // implements an unsafe trait; takes host memory as its caller vouches for it
 
 use std::{
@@ -25,7 +25,7 @@ use crate::{
     fault::Site,
 };
 
-/// Adopted memory, counted until it is given up.
+/// Adopted memory, counted until it is given back.
 #[derive(Debug)]
 pub struct MockAdopted {
     shared: Arc<Shared>,
@@ -44,8 +44,8 @@ fn refused(operation: &'static str, name: &str) -> Error {
     Error::Driver { backend: BACKEND, operation, code: 1, name: name.to_owned() }
 }
 
-/// Host memory gets a place among the device's: its number, its first address on the host, its
-/// length.
+/// Gives host memory a place among the device's memories. Returns its number, its first address on
+/// the host, and its length.
 ///
 /// # Safety
 ///
@@ -54,48 +54,48 @@ unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, 
     let place = usize::try_from(host.end - host.start).ok().zip(usize::try_from(host.start).ok());
     let start = place.and_then(|(_, start)| NonNull::new(ptr::with_exposed_provenance_mut(start)));
     let ((len_bytes, _), start) = place.zip(start).ok_or("no such memory")?;
-    // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as
-    // for all adopted memory.
+    // SAFETY: passed on to the caller; core orders the host's accesses with operations as for all
+    // adopted memory.
     let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes) });
     let reserved = engine.lend(bytes, devarray::backend::call_location()).ok_or("no address is left")?;
     engine.begin_lent(reserved.buffer);
     Ok((reserved.buffer, host.start, len_bytes))
 }
 
-/// What the name of a lane's stream begins with: 0, 1 and 2 mean something else.
+/// The name of lane 0's stream; 0, 1 and 2 mean other streams.
 const FIRST_NAME: u64 = 3;
 
 /// The host's side of device memory, for tests that play other code on the host: it reads and
 /// writes in place, and is judged.
 impl MockDevice {
-    /// The address on the host for an address of the device; none if that is no memory of the
-    /// device. Adopted memory of the host is where it was.
+    /// The host address for an address of the device; none if that is no memory of the device.
+    /// Adopted host memory keeps its address.
     #[must_use]
     pub fn host_address(&self, address: u64) -> Option<u64> {
         let engine = self.shared().engine();
         engine.on_host(address).or_else(|| engine.find_memory(&(address..address)).map(|_| address))
     }
 
-    /// Declares that the host reads these elements in place from now on, and writes them if that is
-    /// declared.
+    /// Declares that the host reads these elements in place from now on, and writes them if
+    /// `access` says so.
     ///
-    /// Work that conflicts and that the host has not waited for is a finding, DA02 or DA03. Does
-    /// not synchronize: who lends memory to code on the host waits before.
+    /// Work that conflicts, and that the host has not waited for, is a finding, DA02 or DA03. Does
+    /// not synchronize: code that lends memory to other code on the host must wait first.
     #[track_caller]
     pub fn lend_to_host(&self, access: &DeclaredAccess<'_, MockBuffer>) {
         self.shared().engine().host_touches(access, devarray::backend::call_location());
     }
 }
 
-/// Streams that this library never opens, for tests that play other code: an operation on one
-/// stands for work of other code.
+/// Streams that this library never opens, for tests that play other code: an operation on such a
+/// stream stands for work of other code.
 impl MockDevice {
-    /// The stream that other code means by a name. The default streams are there without being
-    /// opened; a name beyond them names a [stream](MockStream::foreign) of this simulator.
+    /// The stream that other code calls by this name. The default streams exist without being
+    /// opened; any other name is a [stream](MockStream::foreign) of this simulator.
     ///
     /// # Errors
     ///
-    /// - [`Error::DeviceMismatch`]: the name is of another device, or of another simulator.
+    /// - [`Error::DeviceMismatch`]: the name belongs to another device, or to another simulator.
     /// - There is no stream of this name.
     pub fn foreign_stream(&self, stream: ForeignStream) -> Result<MockStream> {
         let operation = "foreign_stream";
@@ -116,18 +116,18 @@ impl MockDevice {
         Ok(MockStream::named(self.clone(), name))
     }
 
-    /// The stream that other code means by 0, which the [profile](crate::Profile) knows.
+    /// The stream that other code calls 0; the [profile](crate::Profile) decides which one it is.
     #[must_use]
     pub fn null_stream(&self) -> MockStream {
         MockStream::named(self.clone(), StreamName::Null)
     }
 
-    /// Opens a stream as other code does unless it asks for a non-blocking one: it is ordered with
-    /// the legacy default stream, both ways.
+    /// Opens a stream as other code does by default, without asking for a non-blocking one: it is
+    /// ordered with the legacy default stream, in both directions.
     ///
     /// # Errors
     ///
-    /// The device is lost, or was told to fail.
+    /// The device is lost, or a fault is planned.
     pub fn open_blocking_stream(&self) -> Result<MockStream> {
         let mut engine = self.shared().engine();
         engine.enter(Site::OpenStream)?;
@@ -136,8 +136,8 @@ impl MockDevice {
 }
 
 impl MockStream {
-    /// Its name to other code, for this simulator alone; none of the [null
-    /// stream](MockDevice::null_stream), since nobody knows which one it is.
+    /// Its name for other code, for this simulator only; none for the [null
+    /// stream](MockDevice::null_stream), because nobody knows which one it is.
     #[must_use]
     pub fn foreign(&self) -> Option<ForeignStream> {
         match self.name() {
@@ -149,8 +149,8 @@ impl MockStream {
     }
 }
 
-// SAFETY: operations on the buffer are enqueued as operations on the memory that it is part of, and
-// so judged, bounded and run like its owner's. A wait for a foreign stream is one for an
+// SAFETY: operations on the buffer are enqueued as operations on the memory that it is part of, so
+// they are judged, bounded and run like the owner's. A wait for a foreign stream is a wait for an
 // event that was recorded there.
 unsafe impl ForeignMemory for MockDevice {
     type Adopted = MockAdopted;
@@ -178,7 +178,7 @@ unsafe impl ForeignMemory for MockDevice {
         }
         engine.begin_adoption();
         drop(engine);
-        // Addresses of the simulator are far from either end of what a number holds.
+        // Addresses of the simulator are far from both ends of the number's range.
         let start_bytes = isize::try_from(start.cast_signed() - address.cast_signed()).unwrap_or(isize::MIN);
         let within = Some(Within { start_bytes, len_bytes });
         let shared = Arc::clone(self.shared());

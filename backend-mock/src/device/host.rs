@@ -21,27 +21,27 @@ use crate::{
     engine::{Bytes, Engine, HostBytes, HostUse, Reserved},
 };
 
-/// Simulated pinned memory: host memory aligned to 64 bytes and owned by raw pointer, so that
-/// moving the owner while a copy is in flight is defined.
+/// Simulated pinned memory: host memory that is aligned to 64 bytes and owned by a raw pointer, so
+/// that moving the owner while a copy is in flight is defined.
 pub struct MockHostBuffer {
     shared: Arc<Shared>,
     start: NonNull<u8>,
     layout: Layout,
     number: u64,
     pub(crate) kind: HostUse,
-    /// The place of the memory among the device's, if the device reaches it in place.
+    /// Its place among the device's memories, if the device reaches it in place.
     pub(crate) place: Option<Reserved>,
 }
 
-// SAFETY: the value owns the memory, and its methods only tell where it lies; access through the
-// pointer is the `unsafe` of whoever does it.
+// SAFETY: the value owns the memory, and its methods only tell where it lies; an access through the
+// pointer is `unsafe` code of the caller.
 unsafe impl Send for MockHostBuffer {}
 // SAFETY: as for `Send`: a shared reference gives no access to the memory.
 unsafe impl Sync for MockHostBuffer {}
 
 impl MockHostBuffer {
-    /// Zeroed memory; none if the host has no more, the size is beyond what it can address, or over
-    /// the limit.
+    /// Zeroed memory; none if the host has no more, or the size is too large to be addressed or
+    /// over the limit.
     pub(crate) fn alloc(
         shared: &Arc<Shared>,
         engine: &mut Engine,
@@ -60,27 +60,27 @@ impl MockHostBuffer {
         let mut buffer = Self { shared: Arc::clone(shared), start, layout, number, kind, place: None };
         if kind.is_in_place() {
             // SAFETY: `drop` takes the place back before it frees the memory; core keeps the host
-            // from it while operations use it.
+            // away from the memory while operations use it.
             let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes.get()) });
             buffer.place = engine.lend(bytes, location);
         }
         Some(buffer)
     }
 
-    /// Its addresses.
+    /// The addresses of its bytes.
     pub(crate) fn addresses(&self) -> Range<usize> {
         self.addresses_of(0..self.layout.size())
     }
 
-    /// The addresses of some of its bytes. If they begin outside, of the last byte and on, so that
-    /// it is plain which memory is left.
+    /// The addresses of some of its bytes. A range that begins outside is taken from the last byte
+    /// on, so that it is clear which memory is exceeded.
     pub(crate) fn addresses_of(&self, bytes: Range<usize>) -> Range<usize> {
         let start = self.start.addr().get();
         let first = bytes.start.min(self.layout.size() - 1);
         start + first..start.saturating_add(bytes.end.max(first))
     }
 
-    /// How it was allocated.
+    /// The flags of its allocation.
     #[must_use]
     pub fn flags(&self) -> HostFlags {
         match self.kind {
@@ -107,17 +107,17 @@ impl Drop for MockHostBuffer {
         let is_unused =
             engine.close_host_buffer(self.number, &self.addresses(), devarray::backend::call_location());
         drop(engine);
-        // An operation in flight still uses the memory: that mistake was found. The memory is
-        // leaked, so that the program lives to report it.
+        // An operation in flight still uses the memory, which is a mistake that was found. The
+        // memory is leaked, so that the program survives to report it.
         if is_unused {
-            // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. No
+            // SAFETY: `start` came from `alloc_zeroed` with this layout, and is freed once. No
             // operation in flight uses the memory.
             unsafe { dealloc(self.start.as_ptr(), self.layout) }
         }
     }
 }
 
-// SAFETY: zeroed, aligned to 64, owned by raw pointer, and never moved until drop.
+// SAFETY: the memory is zeroed, aligned to 64, owned by a raw pointer, and not moved until drop.
 unsafe impl HostBuffer for MockHostBuffer {
     fn len_bytes(&self) -> usize {
         self.layout.size()
@@ -128,7 +128,7 @@ unsafe impl HostBuffer for MockHostBuffer {
     }
 }
 
-/// The host has no more memory, or none that may be pinned.
+/// The host has no more memory, or no more that may be pinned.
 pub(super) fn out_of_host_memory(operation: &'static str, len_bytes: NonZeroUsize) -> Error {
     Error::out_of_memory(BACKEND, operation, len_bytes.get(), None)
 }

@@ -1,4 +1,4 @@
-//! The kinds of host memory that a device reaches by itself, simulated.
+//! Kinds of host memory that a device reaches by itself, simulated.
 #![allow(unsafe_code)] // implements unsafe traits; performs no unsafe operation
 
 use std::{num::NonZeroUsize, ops::Range, sync::Arc};
@@ -20,12 +20,12 @@ use crate::{
     fault::Site,
 };
 
-/// A range of host memory that is pinned; empty if it was already.
+/// A range of host memory that is pinned; empty if it was pinned already.
 #[derive(Debug)]
 pub struct MockRegistration(Option<u64>);
 
 impl MockDevice {
-    /// Refuses a capability that the device was made without.
+    /// Refuses a capability that the device does not have.
     pub(crate) fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
         if self.info().capabilities.extras.has(capability) {
             return Ok(());
@@ -33,14 +33,14 @@ impl MockDevice {
         Err(Error::Unsupported { backend: BACKEND, operation, capability })
     }
 
-    /// The ranges of host memory that are registered now, as addresses of their first byte and of
-    /// the one past their last, in order of registration.
+    /// The ranges of host memory that are registered now, in the order of registration. A range
+    /// goes from the address of the first byte to the address after the last one.
     #[must_use]
     pub fn registered_ranges(&self) -> Vec<Range<usize>> {
         self.shared().engine().registered()
     }
 
-    /// The buffer over host memory that has a place among the device's.
+    /// A buffer in host memory that has a place among the device's memories.
     fn over(&self, operation: &'static str, memory: &MockHostBuffer) -> Result<MockBuffer> {
         let mut engine = self.shared().engine();
         engine.enter(Site::MapHost)?;
@@ -63,7 +63,7 @@ impl MockDevice {
     }
 }
 
-// SAFETY: memory belongs to `MockHostBuffer`, whatever the flags.
+// SAFETY: the memory belongs to `MockHostBuffer`, whatever the flags are.
 unsafe impl AllocHost for MockDevice {
     #[track_caller]
     fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<MockHostBuffer> {
@@ -86,16 +86,15 @@ unsafe impl AllocHost for MockDevice {
     }
 }
 
-// SAFETY: the engine reads and writes the memory itself, at its own address; its place is taken
-// back by the drop of the memory, before it is freed. An operation that comes later is a finding,
-// and reaches nothing.
+// SAFETY: the engine itself reads and writes the memory, at its own address; the drop of the memory
+// takes its place back before it is freed. A later operation is a finding, and reaches nothing.
 unsafe impl MapHost for MockDevice {
     fn map_host(&self, memory: &MockHostBuffer) -> Result<MockBuffer> {
         self.over("map_host", memory)
     }
 }
 
-// SAFETY: a registration is a note in the ledger; nothing is done with the memory.
+// SAFETY: a registration is a note in the ledger; the memory is not touched.
 unsafe impl RegisterHost for MockDevice {
     type Registration = MockRegistration;
 
@@ -118,7 +117,7 @@ unsafe impl RegisterHost for MockDevice {
     }
 }
 
-// SAFETY: as mapped memory.
+// SAFETY: as for mapped memory.
 unsafe impl ManagedMemory for MockDevice {
     type ManagedBuffer = MockHostBuffer;
 

@@ -21,7 +21,7 @@ use crate::{
     fault::Site,
 };
 
-/// Memory that can be exported; dropping it frees it.
+/// Memory that can be exported. Dropping it frees it.
 #[derive(Debug)]
 pub struct MockExportable {
     shared: Arc<Shared>,
@@ -34,7 +34,7 @@ impl Drop for MockExportable {
     }
 }
 
-/// Open memory of another process; dropping it closes it.
+/// Opened memory of another process. Dropping it closes it.
 #[derive(Debug)]
 pub struct MockOpened {
     shared: Arc<Shared>,
@@ -47,12 +47,10 @@ impl Drop for MockOpened {
 }
 
 impl MockDevice {
-    /// Returns the same device as another process has it: what this one exports, that one can open, and the
-    /// other way round.
+    /// Returns the same device as another process sees it: each of the two can open what the other exports.
     ///
-    /// The two are one simulator, as [siblings](Self::sibling) are, and the judge sees through
-    /// both: memory that one process frees while the other may use it is found, and so is a use
-    /// that no event orders.
+    /// Both are one simulator, as [siblings](Self::sibling) are, and the judge sees both: it finds memory
+    /// that one process frees while the other may use it, and a use that no event orders.
     #[must_use]
     pub fn other_process(&self) -> Self {
         let process = self.shared().engine().next_process();
@@ -64,7 +62,7 @@ fn handle_error(operation: &'static str, reason: &'static str) -> Error {
     Error::Handle { backend: BACKEND, operation, reason }
 }
 
-/// Numbers in a token; the rest is zero.
+/// Puts numbers into a token; the rest is zero.
 fn token(numbers: [u64; 2]) -> IpcToken {
     let mut bytes = [0; 64];
     bytes[..8].copy_from_slice(&numbers[0].to_le_bytes());
@@ -76,8 +74,8 @@ fn numbers(IpcToken(bytes): &IpcToken) -> [u64; 2] {
     [0, 8].map(|at| bytes[at..at + 8].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-// SAFETY: opened memory is the allocation itself, so operations on it are judged and run as its
-// owner's are; what was freed is not opened. An exported event is one of the same simulator.
+// SAFETY: opened memory is the allocation itself, so operations on it are judged and run like its owner's;
+// freed memory is not opened. An exported event is an event of the same simulator.
 unsafe impl Ipc for MockDevice {
     type Exportable = MockExportable;
     type Opened = MockOpened;

@@ -1,4 +1,4 @@
-//! Kernels of the program's own, run by their host functions.
+//! The program's own kernels, run by their host functions.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
 use devarray::{
@@ -12,9 +12,8 @@ use crate::{
     fault::Site,
 };
 
-// SAFETY: the operation goes to the end of the stream's lane, as every other; the host function is
-// given copies of the elements of the arguments, and what it wrote to elements that it may write is
-// copied back.
+// SAFETY: the operation goes to the end of the stream's lane, like every other; the host function
+// gets copies of the elements of the arguments, and the elements that it may write are copied back.
 unsafe impl Launch for MockDevice {
     #[track_caller]
     fn launch(&self, stream: &MockStream, op: &LaunchOp<'_, MockBuffer>) -> Result<()> {

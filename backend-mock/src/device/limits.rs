@@ -1,4 +1,4 @@
-//! The limits of pitched copies, which a driver refuses to go beyond.
+//! The limits of pitched copies, beyond which a driver refuses them.
 
 use devarray::{
     Error, Result,
@@ -8,7 +8,8 @@ use devarray::{
 
 use crate::backend::BACKEND;
 
-/// Refuses a copy of rows that a device with these limits cannot do: it was planned for another.
+/// Refuses a copy of rows that a device with these limits cannot do, because it was planned for
+/// another device.
 pub(crate) fn check(plan: &Plan, limits: &Capabilities) -> Result<()> {
     let (width_bytes, height, pitches) = match plan.class() {
         Class::Pitched { width_bytes, height, dst_pitch_bytes, src_pitch_bytes }

@@ -15,11 +15,11 @@ use super::{
 use crate::{backend::BACKEND, fault::Site};
 
 impl MockDevice {
-    /// Another device of the same machine, with the next number: what two devices of one process
-    /// are.
+    /// Another device of the same machine, with the next number, like a second device of one
+    /// process.
     ///
-    /// The two are one simulator: they share the schedule, the judge, the report, planned faults,
-    /// statistics and the limit of memory. They do not share memory, until one is [let
+    /// Both are one simulator: they share the schedule, the judge, the report, planned faults,
+    /// statistics and the limit of memory. They do not share memory until one is [let
     /// into](PeerAccess::enable_peer_access) the memory of the other.
     #[must_use]
     pub fn sibling(&self) -> Self {
@@ -29,14 +29,14 @@ impl MockDevice {
         self.beside(info, self.shared().process())
     }
 
-    /// Whether the two are devices of one machine, in one process.
+    /// Whether both are devices of one machine, in one process.
     fn is_beside(&self, other: &Shared) -> bool {
         self.shared().is_beside(other) && self.shared().process() == other.process()
     }
 }
 
 // SAFETY: devices that reach each other are one simulator: one judge, one set of lanes. A copy from
-// a peer is enqueued as any other, and an event of a peer is one of the same simulator.
+// a peer is enqueued like any other, and an event of a peer is an event of the same simulator.
 unsafe impl PeerAccess for MockDevice {
     fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         self.shared().engine().enter(Site::PeerAccess)?;

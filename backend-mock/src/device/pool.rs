@@ -1,4 +1,4 @@
-//! The pool of device memory, simulated: it keeps what was freed, up to a threshold that each wait
+//! The simulated pool of device memory: it keeps freed memory up to a threshold, which every wait
 //! applies.
 
 use devarray::{

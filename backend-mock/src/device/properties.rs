@@ -1,8 +1,8 @@
-//! What a simulated device tells of itself.
+//! The properties that a simulated device reports.
 
 use devarray::backend::{DeviceProperties, DeviceUuid, PciAddress};
 
-/// Properties of a device with this number and this much memory: small, made up, and the same in
+/// The properties of a device with this number and this much memory: small, invented, and equal in
 /// every run.
 pub(crate) fn properties(ordinal: usize, memory_bytes: usize) -> DeviceProperties {
     let mut properties = DeviceProperties::default();

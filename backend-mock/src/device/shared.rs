@@ -1,4 +1,4 @@
-//! What all handles of one device hold.
+//! The state that all handles of one device share.
 
 use std::{
     sync::{
@@ -12,23 +12,23 @@ use devarray::backend::{DeviceInfo, StreamOwner};
 
 use crate::{backend::BACKEND, engine::Engine, turns::Turn};
 
-/// What all handles of one device hold.
+/// The state that all handles of one device share.
 pub(crate) struct Shared {
     info: DeviceInfo,
-    /// Which process sees the device so.
+    /// The process that sees the device.
     process: u64,
-    /// One for all devices of a machine.
+    /// One engine for all devices of a machine.
     engine: Arc<Mutex<Engine>>,
-    /// Which machine, of all of this program.
+    /// The number of the machine, among all machines of this program.
     machine: u64,
     adopts_host_memory: bool,
     /// The time for which a rank may keep the turn.
     rank_time_limit: Duration,
-    /// The rank that it belongs to, in a cluster: the number of its host, and its turn.
+    /// In a cluster, the rank that the device belongs to: the number of its host, and its turn.
     rank: Option<(usize, Arc<Turn>)>,
 }
 
-/// Machines made so far.
+/// The number of machines made so far.
 static MACHINES: AtomicU64 = AtomicU64::new(0);
 
 impl Shared {
@@ -43,7 +43,7 @@ impl Shared {
         Self { info, process: 0, engine, machine, adopts_host_memory, rank_time_limit, rank: None }
     }
 
-    /// A device of the same machine, as a process sees it.
+    /// A device of the same machine, as seen by a process.
     pub(crate) fn beside(&self, info: DeviceInfo, process: u64) -> Self {
         let Self { machine, adopts_host_memory, rank_time_limit, .. } = *self;
         let (engine, rank) = (Arc::clone(&self.engine), self.rank.clone());
@@ -55,7 +55,7 @@ impl Shared {
         Self { rank: Some((rank, turn)), ..self }
     }
 
-    /// The number of the host whose calls come here.
+    /// The number of the host that makes calls on this device.
     pub(crate) fn host(&self) -> usize {
         self.rank.as_ref().map_or(0, |(rank, _)| *rank)
     }
@@ -69,18 +69,19 @@ impl Shared {
         self.rank_time_limit
     }
 
-    /// The engine of the machine, for whoever passes turns.
+    /// The engine of the machine, for the code that passes turns.
     pub(crate) fn machine(&self) -> &Arc<Mutex<Engine>> {
         &self.engine
     }
 
-    /// The number of its machine, among all of this program.
+    /// The number of its machine, among all machines of this program.
     pub(crate) fn machine_number(&self) -> u64 {
         self.machine
     }
 
-    /// Locks the engine; in a cluster, at the rank's turn. It stays usable after a panic, as every step leaves it consistent. Panics
-    /// in the host function of a kernel, which runs while the engine is locked.
+    /// Locks the engine; in a cluster, at the rank's turn. The engine stays usable after a panic, because
+    /// every step leaves it consistent. Panics in the host function of a kernel, which runs while the engine
+    /// is locked.
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
         if let Some((_, turn)) = &self.rank {
             turn.pass();
@@ -102,12 +103,12 @@ impl Shared {
         self.process
     }
 
-    /// The owner of its streams, in their names.
+    /// The owner of its streams, for their names.
     pub(crate) fn stream_owner(&self) -> StreamOwner {
         StreamOwner::new(BACKEND, self.machine)
     }
 
-    /// Whether the two are handles of one machine.
+    /// Whether both are handles of one machine.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.engine, &other.engine)
     }

@@ -23,13 +23,14 @@ use crate::{
     time::Stamp,
 };
 
-/// A stream. Dropping it neither blocks nor cancels.
+/// A stream. Dropping it neither blocks nor cancels work.
 pub struct MockStream {
     device: MockDevice,
     name: StreamName,
-    /// Whether it was opened here, and so is closed here.
+    /// Whether it was opened here, so that it is also closed here.
     own: bool,
-    /// What is enqueued here is work of other code, which declared that.
+    /// If set, operations that are enqueued here are work of other code, which declared these
+    /// accesses.
     declared: Option<Declared>,
 }
 
@@ -38,7 +39,7 @@ impl MockStream {
         Self { device, name: StreamName::Lane(lane), own: true, declared: None }
     }
 
-    /// A stream that somebody else opened, or nobody.
+    /// A stream that was opened elsewhere, or not at all.
     pub(crate) fn named(device: MockDevice, name: StreamName) -> Self {
         Self { device, name, own: false, declared: None }
     }
@@ -47,7 +48,7 @@ impl MockStream {
         self.name
     }
 
-    /// The owner of this stream, in its name.
+    /// The owner of this stream, for its name.
     pub(crate) fn stream_owner(&self) -> StreamOwner {
         self.shared().stream_owner()
     }
@@ -56,7 +57,7 @@ impl MockStream {
         self.device.shared()
     }
 
-    /// Records an event that, if a stamp is given, leaves its time there.
+    /// Records an event. If a stamp is given, the event's time is stored in it.
     #[track_caller]
     pub(crate) fn record_stamped(&self, stamp: Option<Stamp>) -> Result<MockEvent> {
         let mut engine = self.shared().engine();
@@ -66,7 +67,7 @@ impl MockStream {
         Ok(MockEvent::new(self.shared(), &mut engine, recorded, stamp))
     }
 
-    /// Enqueues a copy. The buffers `own` must be of this device.
+    /// Enqueues a copy. The buffers in `own` must belong to this device.
     #[track_caller]
     pub(crate) fn copy_of(&self, op: &CopyOp<'_, MockBuffer>, site: Site, own: &[&MockBuffer]) -> Result<()> {
         let (dst, src) = (op.dst(), op.src());
@@ -90,7 +91,7 @@ impl MockStream {
         Ok(())
     }
 
-    /// Enqueues an operation, unless it uses what belongs to another device or reaches outside a
+    /// Enqueues an operation. Refuses it if it uses objects of another device or reaches outside a
     /// buffer.
     #[track_caller]
     pub(crate) fn enqueue(
@@ -104,7 +105,7 @@ impl MockStream {
         self.enqueue_on(site, operation, of_arrays, buffers, buffers, work)
     }
 
-    /// Like [`enqueue`](Self::enqueue), where only some of the buffers must be of this device.
+    /// Like [`enqueue`](Self::enqueue), if only some of the buffers must belong to this device.
     #[track_caller]
     fn enqueue_on(
         &self,
@@ -139,7 +140,7 @@ pub(super) fn out_of_bounds(operation: &'static str) -> Error {
     Error::Driver { backend: BACKEND, operation, code: 1, name: "out of bounds".to_owned() }
 }
 
-/// A plan in the memory that the buffers are part of.
+/// A plan with positions in the memories that the buffers are part of.
 fn moved(operation: &'static str, plan: &Plan, dst: &MockBuffer, src: &MockBuffer) -> Result<Box<Plan>> {
     if (dst.start_bytes(), src.start_bytes()) == (0, 0) {
         return Ok(Box::new(plan.clone()));
@@ -148,7 +149,7 @@ fn moved(operation: &'static str, plan: &Plan, dst: &MockBuffer, src: &MockBuffe
     moved.map(Box::new).ok_or_else(|| out_of_bounds(operation))
 }
 
-/// Bytes of a buffer in the memory that it is part of.
+/// A range of a buffer as positions in the memory that it is part of.
 fn range_in(operation: &'static str, buffer: &MockBuffer, bytes: Range<usize>) -> Result<Range<usize>> {
     let start =
         bytes.start.checked_add_signed(buffer.start_bytes()).ok_or_else(|| out_of_bounds(operation))?;
@@ -165,7 +166,7 @@ impl Drop for MockStream {
     }
 }
 
-// SAFETY: every operation goes to the end of this stream's lane, or nothing of it is kept; what the
+// SAFETY: every operation goes to the end of this stream's lane, or has no effect at all; what the
 // engine then does is argued at `Device for MockDevice`.
 unsafe impl Stream for MockStream {
     type Device = MockDevice;

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{allocation::BufferId, backend::BACKEND, fault::Site};
 
-/// Variables begin at multiples of this.
+/// The alignment of variables in bytes.
 const ALIGN_BYTES: usize = 16;
 
-/// A module: memory for its variables, all 0 when it is loaded, and where each lies. Dropping it
+/// A module: memory for its variables, all 0 when it is loaded, and their positions. Dropping it
 /// frees the memory.
 pub struct MockModule {
     shared: Arc<Shared>,
@@ -40,7 +40,7 @@ impl Drop for MockModule {
     }
 }
 
-/// The variables that an image names: a name and a number of bytes a line.
+/// The variables that an image lists: each line has a name and a number of bytes.
 fn variables(image: &[u8]) -> Option<(BTreeMap<String, Range<usize>>, usize)> {
     let (mut variables, mut end) = (BTreeMap::new(), 0_usize);
     for line in std::str::from_utf8(image).ok()?.lines() {
@@ -52,13 +52,13 @@ fn variables(image: &[u8]) -> Option<(BTreeMap<String, Range<usize>>, usize)> {
     Some((variables, end))
 }
 
-// SAFETY: variables are memory of the simulator as any other, which the drop of the module takes
+// SAFETY: variables are memory of the simulator like any other; the drop of the module takes it
 // back.
 unsafe impl DeviceSymbols for MockDevice {
     type Module = MockModule;
 
-    /// Text: each line a name, a space, and the bytes of the variable. All of them are constant
-    /// memory, which has 64 KiB.
+    /// The image is text: each line has a name, a space, and the number of bytes of the variable.
+    /// All variables are constant memory, which has 64 KiB.
     #[track_caller]
     unsafe fn load_module(&self, image: &[u8]) -> Result<MockModule> {
         let (operation, location) = ("load_module", devarray::backend::call_location());

@@ -1,4 +1,4 @@
-//! Refuses operations that reach outside a memory: the one mistake that cannot be simulated.
+//! Refuses operations that reach outside a memory, the only mistake that cannot be simulated.
 
 use std::{ops::Range, panic::Location};
 
@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Whether an operation reaches outside one of its buffers or its pinned memory; a finding
-    /// then.
+    /// Whether an operation reaches outside one of its buffers or its pinned memory; if so, adds a
+    /// finding.
     pub(crate) fn is_out_of_bounds(
         &mut self,
         lane: usize,

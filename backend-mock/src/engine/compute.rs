@@ -1,5 +1,5 @@
-//! Functions on elements, and reductions, in a queue.
-#![allow(unsafe_code)] // runs the interpreter of core, which reads and writes memory through pointers
+//! Functions of elements, and reductions, as queued operations.
+#![allow(unsafe_code)] // runs core's interpreter, which reads and writes memory through pointers
 
 use std::{ops::Range, ptr};
 
@@ -29,11 +29,11 @@ pub(crate) struct Computation {
     inputs: Vec<Elements>,
     scalars: Vec<u64>,
     result: Elements,
-    /// How the values of the function are combined; `None` stores them.
+    /// The combination of the function's values; `None` stores the values.
     reduction: Option<Reduction>,
 }
 
-/// How elements are combined.
+/// The way in which elements are combined.
 #[derive(Debug)]
 struct Reduction {
     combine: Combine,
@@ -44,11 +44,11 @@ struct Reduction {
     finish_scalars: Vec<u64>,
 }
 
-/// Elements of a memory.
+/// The elements of an operand in a memory.
 #[derive(Debug)]
 pub(super) struct Elements {
     pub(super) buffer: BufferId,
-    /// Where position 0 of the layout lies in the memory.
+    /// The position in the memory of position 0 of the layout, in bytes.
     pub(super) start_bytes: isize,
     pub(super) layout: Layout,
     pub(super) item_bytes: usize,
@@ -60,20 +60,20 @@ impl Elements {
         Self { buffer: buffer.id(), start_bytes, layout, item_bytes }
     }
 
-    /// From the first byte to one past the last.
+    /// The range from the first byte of the lowest element to the end of the highest one.
     pub(super) fn span_bytes(&self) -> Range<usize> {
         let span = self.layout.span();
         let at = |position: usize| (position * self.item_bytes).saturating_add_signed(self.start_bytes);
         at(span.start)..at(span.end)
     }
 
-    /// Where the element of the first index lies in the memory.
+    /// The position in the memory of the first element.
     fn first_byte(&self) -> usize {
         (self.layout.offset() * self.item_bytes).saturating_add_signed(self.start_bytes)
     }
 
     pub(super) fn bytes(&self) -> ByteSet {
-        // The stride of an axis of one position is never used, and may be anything.
+        // The stride of an axis with one position is never used, and may have any value.
         let stride = |&stride: &isize| stride.wrapping_mul(self.item_bytes.cast_signed());
         let axes = self.layout.strides().iter().map(stride).zip(self.layout.shape().iter().copied());
         ByteSet::strided(self.first_byte(), self.item_bytes, axes)
@@ -132,19 +132,19 @@ impl Computation {
         *tally += self.len_bytes();
     }
 
-    /// Bytes that it writes.
+    /// The number of bytes that it writes.
     pub(super) fn len_bytes(&self) -> usize {
         self.result.layout.len() * self.result.item_bytes
     }
 
-    /// How far it reaches, the inputs before the result.
+    /// The reach of each operand, the inputs before the result.
     pub(super) fn reaches(&self) -> impl Iterator<Item = Reach> {
         let inputs = self.inputs.iter().map(|input| input.reach(Access::Read));
         inputs.chain([self.result.reach(Access::Write)])
     }
 
-    /// Whether an input is the result's own elements. A function reads each of these before it is
-    /// written.
+    /// Whether an input has the same elements as the result. A function reads each of them before
+    /// it writes it.
     pub(super) fn is_in_place(&self, input: usize) -> bool {
         let place = |of: &Elements| (of.buffer, of.first_byte(), of.item_bytes);
         self.reduction.is_none()
@@ -153,7 +153,7 @@ impl Computation {
             })
     }
 
-    /// What it touches, the inputs before the result.
+    /// The touches of the operands, the inputs before the result.
     pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
         let touch =
             |of: &Elements, access| Touch { place: Place::Device(of.buffer), bytes: of.bytes(), access };
@@ -161,14 +161,15 @@ impl Computation {
         inputs.chain([touch(&self.result, Access::Write)]).collect()
     }
 
-    /// Computes the elements of the result that begin in a piece of its bytes, in row-major order.
+    /// Computes the elements of the result that begin in a piece of its bytes, in C order.
     pub(super) fn run(&self, memory: &mut Memory, piece: Range<usize>) {
         let item_bytes = self.result.item_bytes;
         let elements = piece.start.div_ceil(item_bytes)..piece.end.div_ceil(item_bytes);
         if elements.is_empty() {
             return;
         }
-        // Memory that does not exist (any more) is read as poison, and writes to it are lost.
+        // Memory that does not exist, or no longer exists, is read as poison; writes to it are
+        // lost.
         let stand_ins: Vec<Option<Vec<u8>>> =
             self.inputs.iter().map(|input| input.stand_in(memory)).collect();
         let mut lost = self.result.stand_in(memory);
@@ -179,7 +180,8 @@ impl Computation {
         };
         let mut inputs: Vec<InputElements<'_>> = Vec::with_capacity(self.inputs.len());
         for (input, stand_in) in self.inputs.iter().zip(&stand_ins) {
-            // Never as memory to write: the host may read it, too, where it has it in place.
+            // Never borrowed mutably: if the host has the memory in place, it may read it at the
+            // same time.
             let start = match stand_in {
                 Some(bytes) => bytes.as_ptr(),
                 None if input.buffer == self.result.buffer && !is_lost => written.cast_const(),
@@ -192,9 +194,10 @@ impl Computation {
         let result = ResultElements { start, layout: &self.result.layout };
         let Some(Reduction { combine, form, shape, row_len, finish, finish_scalars }) = &self.reduction
         else {
-            // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else
-            // uses the memories meanwhile, since the engine is borrowed. Inputs that share memory
-            // with the result are its own elements, as the operation proves.
+            // SAFETY: each memory is at least as long as its layout reaches, or is replaced by a
+            // stand-in; nothing else uses the memories meanwhile, because the engine is borrowed.
+            // Inputs that share memory with the result have the same elements as the result, as the
+            // operation proves.
             return unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) };
         };
         // A piece of a scan computes the rows that begin in it.
@@ -213,7 +216,8 @@ impl Computation {
 }
 
 impl Elements {
-    /// Bytes to read in place of memory that does not exist, or is shorter than the layout reaches.
+    /// Bytes that are read in place of memory that does not exist, or that is shorter than the
+    /// layout reaches.
     fn stand_in(&self, memory: &Memory) -> Option<Vec<u8>> {
         let end = self.span_bytes().end;
         let source = Source::new(memory, self.buffer);

@@ -1,4 +1,4 @@
-//! Work of other code against what it declared.
+//! Compares the work of other code with the accesses that it declared.
 
 use std::panic::Location;
 
@@ -10,9 +10,9 @@ use crate::{
 };
 
 impl Engine {
-    /// Notes that these buffers are memory of arrays. A buffer that is part of a memory is not
-    /// noted, as the rest may belong to anybody. Undeclared work that touched one before this was
-    /// known becomes a finding now.
+    /// Notes that these buffers are memory of arrays. A buffer that is only part of a memory is not
+    /// noted, because the rest may belong to anybody. Earlier undeclared work on one of them
+    /// becomes a finding now.
     pub(crate) fn note_arrays(&mut self, buffers: &[&impl Allocated]) {
         for buffer in buffers.iter().filter(|buffer| !buffer.is_part()) {
             if self.ledger.of_arrays.insert(buffer.id()) {
@@ -30,9 +30,9 @@ impl Engine {
         }
     }
 
-    /// The next operation is work of other code: each side of it that was not declared is a
-    /// finding. For memory not yet known to be an array's, the finding is kept until it is: a new
-    /// array has been in no operation yet.
+    /// The next operation is work of other code: each access of it that was not declared is a
+    /// finding. If the memory is not yet known to belong to an array, the finding is kept until it
+    /// is: a new array has not been part of any operation yet.
     pub(crate) fn compare(
         &mut self,
         lane: usize,

@@ -1,35 +1,35 @@
-//! Streams that this library never opens and other code may have: the default streams, and those
+//! Streams that this library never opens, but other code may have: the default streams, and streams
 //! that wait for one of them.
 //!
 //! An operation of the legacy default stream runs after all earlier work of blocking streams, and
-//! before all their later work. The default stream of a thread is a blocking one. Streams of this
-//! library are not, so none of this concerns them.
+//! before all their later work. The per-thread default stream is a blocking stream. Streams of this
+//! library are not, so this does not concern them.
 
 use std::thread::{self, ThreadId};
 
 use super::{Engine, Mark};
 use crate::judge::Barrier;
 
-/// How a stream is named, which says what lane it is.
+/// The name of a stream, which tells its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamName {
-    /// By its lane.
+    /// A lane.
     Lane(usize),
-    /// By 1: the legacy default stream.
+    /// 1: the legacy default stream.
     Legacy,
-    /// By 2: the default stream of the calling thread.
+    /// 2: the default stream of the calling thread.
     PerThread,
-    /// By 0: one of the two.
+    /// 0: one of the two, as the profile decides.
     Null,
 }
 
-/// The default streams there are so far.
+/// The default streams that exist so far.
 #[derive(Debug, Default)]
 pub(super) struct DefaultStreams {
     legacy: Option<usize>,
     /// In the order in which threads first named theirs.
     per_thread: Vec<(ThreadId, usize)>,
-    /// How the stream of this call is ordered with blocking streams.
+    /// The order between the stream of this call and blocking streams.
     barrier: Barrier,
     /// The newest operation that all blocking streams wait for.
     last: Option<Mark>,
@@ -42,8 +42,8 @@ impl Engine {
             StreamName::Lane(lane) => (lane, Barrier::None),
             StreamName::Legacy => (self.legacy_lane(), Barrier::Always),
             StreamName::PerThread => (self.lane_of_thread(), Barrier::None),
-            // Where it is the legacy stream, its operations are ordered with all blocking streams,
-            // and so with themselves.
+            // If this is the legacy stream, its operations are ordered with all blocking streams,
+            // and so with each other.
             StreamName::Null => (self.lane_of_thread(), Barrier::IfLegacy),
         };
         self.defaults.barrier = barrier;
@@ -88,8 +88,8 @@ impl Engine {
         lane
     }
 
-    /// What the next operation of a lane runs after by itself, beside what its lane was given
-    /// before.
+    /// The operations that the next operation of a lane implicitly runs after, besides earlier
+    /// operations of the lane.
     pub(super) fn implied(&self, lane: usize) -> Option<Box<[Mark]>> {
         if !self.lanes.is_blocking(lane) {
             return None;
@@ -102,7 +102,7 @@ impl Engine {
         (!after.is_empty()).then(|| after.into())
     }
 
-    /// An operation was put into a queue.
+    /// Notes that an operation was put into a queue.
     pub(super) fn imply(&mut self, mark: Mark) {
         if self.lanes.is_blocking(mark.lane) && self.is_barrier() {
             self.defaults.last = Some(mark);

@@ -1,4 +1,4 @@
-//! Lookups of running operations: which bytes scatters left without a value.
+//! Lookups that operations do when they run: the bytes that scatters left without a value.
 
 use super::{Engine, Work};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Looks up, for the operation in front of a lane, which begins now, the bytes that may have no
-    /// value.
+    /// Finds the bytes that may have no value, for the operation at the front of a lane, which
+    /// begins now.
     pub(super) fn run_deferred_check(&mut self, lane: usize) {
         let Some(op) = self.lanes.front_mut(lane) else { return };
         let Some(check) = op.deferred.take().filter(|_| !op.cancelled) else { return };
@@ -25,7 +25,7 @@ impl Engine {
                         *known = known.without(&settled).with(&unput);
                     }
                 }
-                // It reads some of what it picks from, as indices say.
+                // A gather reads only the elements that its indices name.
                 Work::Gather(gathered) if at == 0 => gathered.add_missing(&unput),
                 _ if unput.is_empty() => {}
                 _ => missing.push((id, unput)),

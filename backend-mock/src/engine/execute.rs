@@ -17,14 +17,15 @@ use crate::{
 };
 
 impl Engine {
-    /// Runs the operation in front of a lane, or one piece of it. True if nothing of it is left.
+    /// Runs the operation at the front of a lane, or one piece of it. Returns true if nothing of it
+    /// is left.
     pub(super) fn execute(&mut self, lane: usize) -> bool {
         self.run_deferred_check(lane);
         let Some(op) = self.lanes.front_mut(lane) else { return true };
         match &op.work {
             Work::Wait(_) | Work::Prefetch { .. } => true,
             Work::Record(stamp) => {
-                // It runs once, so nothing is there yet.
+                // The operation runs once, so the stamp is still empty.
                 let _ = stamp.as_ref().map(|stamp| stamp.set(self.now));
                 true
             }
@@ -56,15 +57,15 @@ impl Engine {
     }
 }
 
-/// Makes the destination of a download, which is about to be enqueued and uses no memory of another
-/// operation in flight, look wrong.
+/// Fills the destination of a download with poison. The download is about to be enqueued, and no
+/// other operation in flight uses the memory.
 pub(super) fn poison_destination(host: &HostRange, poison: Poison) {
     // SAFETY: the destination of an operation that is in flight from now on; nothing else in flight
     // uses it.
     unsafe { host.poison_destination(poison) }
 }
 
-/// Reads the source of an upload that is about to be enqueued, whose bytes are to be kept until it
+/// Reads the source of an upload that is about to be enqueued. The bytes are to be kept until it
 /// has run.
 pub(super) fn stage(host: &mut HostRange) -> Vec<u8> {
     // SAFETY: the operation is in flight from now on.
@@ -102,9 +103,9 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Copy { dst, src, plan } => {
             let mut bytes = memory.take(*dst);
             let source = Source::new(memory, *src);
-            // The walk of core is the fastest if it is optimized. Copies that reach outside, or
-            // outside a lifetime, go run by run. Host memory also goes run by run, as others may
-            // use the gaps between runs.
+            // Core's loops are fastest in an optimized build. Copies that reach outside a memory,
+            // or outside its lifetime, go run by run. So do copies with host memory, because others
+            // may use the gaps between runs.
             let is_whole = piece.len() == plan.len_bytes() && !cfg!(debug_assertions);
             let is_inside = |src: &[u8], dst: &[u8]| {
                 has_loops(plan) && plan.src_span().end <= src.len() && plan.dst_span().end <= dst.len()
@@ -145,33 +146,33 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
             let Some(bytes) = memory.bytes_mut(*dst) else { return };
             let into = bytes.part_mut(at..at + piece.len());
             // SAFETY: the operation is in flight until it is retired, and no wait for it ends
-            // before; the window is no longer than the piece, which lies inside it.
+            // before then; the window is no longer than the piece, which lies inside it.
             unsafe { host.read(piece.start, into) }
         }
         Work::Download { src, bytes, host } => {
             let source = Source::new(memory, *src);
             let held = source.held(bytes.start + piece.start, piece.len());
             // SAFETY: the operation is in flight until it is retired, and no wait for it ends
-            // before; `held` is no longer than the piece, which lies inside it.
+            // before then; `held` is no longer than the piece, which lies inside it.
             unsafe { host.write(piece.start, held) }
             if held.len() < piece.len() {
                 let mut missing = vec![0; piece.len() - held.len()];
                 source.read(bytes.start + piece.start + held.len(), &mut missing);
-                // SAFETY: as above; the two are as long as the piece together.
+                // SAFETY: as above; together the two are as long as the piece.
                 unsafe { host.write(piece.start + held.len(), &missing) }
             }
         }
     }
 }
 
-/// Whether there is more than one run.
+/// Whether a plan has more than one run.
 fn has_loops(plan: &Plan) -> bool {
     !plan.axes().is_empty()
 }
 
 /// The part of a run that lies in a piece.
 struct Run {
-    /// Bytes of the run before it.
+    /// The number of bytes of the run that come before the part.
     skipped: usize,
     src_offset_bytes: usize,
     dst_offset_bytes: usize,
@@ -209,7 +210,7 @@ mod tests {
     use crate::schedule::{Chooser, Schedule};
     use crate::{Code, FaultPlan, Profile, judge::Judge};
 
-    /// No owner of a buffer can do this, so the engine is asked directly.
+    /// No owner of a buffer can do this, so the engine is called directly.
     #[test]
     fn a_second_free_is_a_finding() {
         let mut engine = Engine::new(

@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Engine {
-    /// The first step of every call except waits: fails if the device is lost or a fault is planned
+    /// The first step of every call except waits. Fails if the device is lost or a fault is planned
     /// for the call.
     pub(crate) fn enter(&mut self, site: Site) -> Result<()> {
         self.enter_asking(site, 0)
@@ -44,12 +44,12 @@ impl Engine {
         }
     }
 
-    /// Loses the device if the operation is to, after some of its bytes or none. True if it did,
-    /// which ends the operation.
+    /// Loses the device if the operation is planned to, after some of its bytes or none. Returns
+    /// true if it did, which ends the operation.
     pub(super) fn meet_doom(&mut self, lane: usize) -> bool {
         let Some(op) = self.lanes.front_mut(lane) else { return false };
         let Some(pending_loss) = op.pending_loss.take().filter(|_| !op.cancelled) else { return false };
-        // One way: nothing has been moved. Two: a piece, or all if it is one.
+        // Way 0: nothing has been moved. Way 1: one piece, or everything if it is one piece.
         if op.work.len_bytes() > 0 && self.chooser.choose(Choice::Doom, 2) == 1 {
             self.execute(lane);
         }
@@ -57,7 +57,7 @@ impl Engine {
             op.cancelled = true;
         }
         self.lose_if_sticky(&pending_loss);
-        // An operation that moves no bytes still takes effect, as cancelled ones do.
+        // An operation that moves no bytes still takes effect, as cancelled operations do.
         self.execute(lane)
     }
 
@@ -68,7 +68,7 @@ impl Engine {
         }
     }
 
-    /// The faults of the plan so far.
+    /// The planned faults that fired so far.
     pub(crate) fn fired(&self) -> &[Fired] {
         self.faults.fired()
     }

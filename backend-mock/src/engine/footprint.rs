@@ -1,4 +1,4 @@
-//! What an operation touches, for the judge: bytes of memories.
+//! The bytes of memories that an operation touches, for the judge.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl Footprint for Work {
             Self::Product(multiplied) => multiplied.touches(),
             Self::Launch(kernel) => kernel.touches(),
             Self::Exchange(exchanged) => exchanged.touches(),
-            // No byte changes, but the memory must be there.
+            // No byte changes, but the memory must exist.
             Self::Prefetch { buffer, bytes } => {
                 smallvec![Touch::device(*buffer, range(bytes), Access::Read)]
             }

@@ -1,4 +1,4 @@
-//! Memory that is used by others than its owner, and devices that reach each other's.
+//! Memory that code other than its owner uses, and devices that reach each other's memory.
 
 use std::{ops::Range, panic::Location};
 
@@ -8,18 +8,18 @@ use super::Engine;
 use crate::allocation::{Allocated, BufferId};
 
 impl Engine {
-    /// The memory in which some addresses lie: which, its first address, its length.
+    /// The memory that contains these addresses: its identity, its first address and its length.
     pub(crate) fn find_memory(&self, addresses: &Range<u64>) -> Option<(BufferId, u64, usize)> {
         self.memory.find(addresses)
     }
 
-    /// Where on the host an address of the device lies.
+    /// The host address for an address of the device.
     pub(crate) fn on_host(&self, address: u64) -> Option<u64> {
         self.memory.on_host(address)
     }
 
-    /// The host reads or writes elements of device memory itself: a finding if work that it has not
-    /// waited for conflicts.
+    /// Notes that the host itself reads or writes elements of device memory: a finding if work that
+    /// it has not waited for conflicts.
     pub(crate) fn host_touches(
         &mut self,
         declared: &DeclaredAccess<'_, impl Allocated>,
@@ -37,12 +37,12 @@ impl Engine {
         }
     }
 
-    /// Lent host memory has its first user.
+    /// Notes the first user of lent host memory.
     pub(crate) fn begin_lent(&mut self, id: BufferId) {
         self.ledger.lent.insert(id, 1);
     }
 
-    /// Counts a user out. The last gives the memory back to the host.
+    /// Counts one user less. The last one gives the memory back to the host.
     pub(crate) fn end_lent(&mut self, id: BufferId, location: &'static Location<'static>) {
         let Some(users) = self.ledger.lent.get_mut(&id) else { return };
         *users -= 1;
@@ -70,19 +70,20 @@ impl Engine {
         self.ledger.adopted -= 1;
     }
 
-    /// The number of another device of the machine, whose first has this one.
+    /// The number for another device of the machine; `first` is the number of the machine's first
+    /// device.
     pub(crate) fn next_ordinal(&mut self, first: usize) -> usize {
-        // After the last number comes the first.
+        // After the largest number comes 0.
         let next = self.ledger.last_ordinal.unwrap_or(first).wrapping_add(1);
         *self.ledger.last_ordinal.insert(next)
     }
 
-    /// From now on operations of a device reach the memory of another.
+    /// Lets operations of `device` reach the memory of `peer` from now on.
     pub(crate) fn let_into(&mut self, device: usize, peer: usize) {
         self.ledger.peers.insert((device, peer));
     }
 
-    /// Whether they do.
+    /// Whether operations of `device` reach the memory of `peer`.
     pub(crate) fn is_let_into(&self, device: usize, peer: usize) -> bool {
         self.ledger.peers.contains(&(device, peer))
     }

@@ -1,4 +1,4 @@
-//! Elements picked and put by index, in a queue.
+//! Gathers and scatters as queued operations.
 
 mod at_once;
 mod moving;
@@ -36,27 +36,28 @@ pub(crate) struct Gathered {
     repeats: Repeats,
     shape: Axes<usize>,
     indexed_axes: Vec<IndexedAxis>,
-    /// The element of index 0.
+    /// The elements at index 0.
     indexed: Elements,
-    /// The array that indices count in, whole.
+    /// The whole array that indices count in.
     whole: Elements,
     indices: Elements,
     index_type: IndexType,
     positions: Axes<usize>,
     mask: Option<Elements>,
     elements: Elements,
-    /// Tells it from other launches of gathers.
+    /// Distinguishes this launch from other gathers.
     number: u64,
     location: &'static Location<'static>,
-    /// Whether it is looked at for mistakes when it runs.
+    /// Whether the judge looks for mistakes when it runs.
     is_judged: bool,
-    /// Bytes that it picks from and that had no value when it was enqueued, or were not put since.
+    /// The bytes that it may gather and that had no value when it was enqueued, or that no scatter
+    /// has put since.
     missing: ByteSet,
-    /// If it may give bytes a value, those that certainly had none before.
+    /// For a scatter that may give bytes a value: the bytes that had no value before.
     put: Option<ByteSet>,
 }
 
-/// What is wrong with a gather that ran.
+/// A mistake of a gather that ran.
 pub(super) struct Mistake {
     pub(super) code: Code,
     pub(super) access: Access,
@@ -74,7 +75,7 @@ impl Gathered {
         let width = work.width_bytes;
         let axes = work.shape.iter().copied().zip(work.indexed.strides().iter().copied());
         let axes = axes.chain(work.indexed_axes.iter().map(|axis| (axis.extent, axis.stride)));
-        // Without repetitions these are axes of the array, so there are not too many.
+        // Without repetitions these are axes of the array, so their number is within the limit.
         let (extents, strides): (Vec<usize>, Vec<isize>) = axes.filter(|(_, stride)| *stride != 0).unzip();
         let whole = Layout::new(&extents, &strides, work.indexed.offset())?;
         let mask = op.mask().zip(work.mask).map(|(buffer, layout)| Elements::of(buffer, layout, 1));
@@ -124,23 +125,24 @@ impl Gathered {
         self.operation.name()
     }
 
-    /// Tells it from other gathers.
+    /// Distinguishes this launch from other gathers.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// It, for findings, by its place in the order of all operations.
+    /// The operation for findings; `number` is its place in the order of all operations.
     pub(super) fn operation(&self, number: u64, lane: usize) -> Operation {
         let (kind, stream, location) = (self.name(), Some(lane), self.location);
         Operation { number, kind, stream, location, argument: None }
     }
 
-    /// Bytes that it writes, at most.
+    /// The most bytes that it writes.
     pub(super) fn len_bytes(&self) -> usize {
         self.elements.layout.len() * self.elements.item_bytes
     }
 
-    /// What it picks from, which is read where indices or the mask say; and what it writes.
+    /// The elements that it gathers from, which are read only if indices and mask select them; and
+    /// the elements that it writes.
     fn ends(&self) -> (&Elements, &Elements) {
         match self.direction {
             Direction::Gather => (&self.whole, &self.elements),
@@ -148,7 +150,7 @@ impl Gathered {
         }
     }
 
-    /// Its sides: first what it picks from, last the elements that it writes.
+    /// All operands: first the elements that it gathers from, last the elements that it writes.
     fn sides(&self) -> SmallVec<[(&Elements, Access); 4]> {
         let (from, to) = self.ends();
         let of_indices = if self.is_counted() { Access::Write } else { Access::Read };
@@ -159,7 +161,7 @@ impl Gathered {
         sides
     }
 
-    /// Whether it writes a count where indices would be.
+    /// Whether it writes a count in place of reading indices.
     fn is_counted(&self) -> bool {
         self.index_type == IndexType::Counted
     }
@@ -177,15 +179,15 @@ impl Gathered {
         self.sides().into_iter().map(touch).collect()
     }
 
-    /// Remembers what has no value yet: which elements are picked is not known before it runs, and
-    /// by then more may have been written.
+    /// Notes the bytes that have no value now: which elements are gathered is known only when it
+    /// runs, and by then more may have been written.
     pub(super) fn note_missing(&mut self, judge: &Judge) {
         self.is_judged = judge.is_on();
         let (from, _) = self.ends();
         self.missing = judge.missing(from.buffer, &from.bytes());
     }
 
-    /// Whether indices and a mask decide the elements that it writes.
+    /// Whether indices and a mask decide which elements are written.
     pub(super) fn is_scatter(&self) -> bool {
         self.direction == Direction::Scatter
     }
@@ -198,19 +200,20 @@ impl Gathered {
         self.put = bytes;
     }
 
-    /// Runs it whole. Returns an index out of range, and its mistakes. Takes memory for the
-    /// elements it reads and writes, not for each index: there may be many more indices.
+    /// Runs the whole operation. Returns the first index out of range, and its mistakes. The memory
+    /// it needs grows with the elements that it reads and writes, not with the indices, which may
+    /// be many more.
     pub(super) fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
         let (from, to) = self.ends();
         let mut written = memory.take(to.buffer);
         let is_written = |side: &Elements| side.buffer.number == to.buffer.number;
         let read = [Some(from), Some(&self.indices), self.mask.as_ref()];
-        // What else it reads in that memory is read as it was.
+        // Other elements that are read in the written memory are read as they were before.
         let mut before = None;
         for side in read.into_iter().flatten().filter(|side| is_written(side)) {
             let copied = before.get_or_insert_with(|| vec![0; written.len_bytes()]);
             for range in side.bytes().ranges() {
-                // Memory that is not there, or no more, has fewer bytes, or none.
+                // Memory that does not exist, or no longer exists, has fewer bytes, or none.
                 let held = written.part(range.clone());
                 if let Some(into) = copied.get_mut(range.start..range.start + held.len()) {
                     into.copy_from_slice(held);
@@ -271,7 +274,8 @@ impl Gathered {
                 unwritten = unwritten.take().or_else(|| self.first_missing(from, source, run));
             }
             if let Some(repeated) = &mut repeated {
-                // Runs of one place start there, and others share nothing with them.
+                // Runs that start at the same place are equal, and other runs share nothing with
+                // them.
                 repeated.note(into.0);
             }
             if let Some(given) = &mut given {
@@ -292,7 +296,7 @@ impl Gathered {
         (error, unwritten.into_iter().chain(repeated).collect())
     }
 
-    /// Notes what it may have given a value, and which bytes it gave one.
+    /// Notes the bytes that have a value now, and the bytes that could have got one and did not.
     fn note_given(&self, memory: &mut Memory, given: Option<ByteSet>) {
         if let (Some(missing), Some(given), Some(unput)) =
             (&self.put, given, memory.unput_mut(self.whole.buffer))
@@ -301,7 +305,7 @@ impl Gathered {
         }
     }
 
-    /// Writes how many a mask selected, if it is a selection.
+    /// Writes the number of elements that a mask selected, if the operation counts them.
     fn put_count(&self, memory: &mut Memory, selected: i64) {
         if self.is_counted() {
             let mut counts = memory.take(self.indices.buffer);
@@ -312,14 +316,14 @@ impl Gathered {
         }
     }
 
-    /// What a run picks that had no value.
+    /// A mistake if a run gathers bytes that have no value.
     fn first_missing(
         &self,
         from: &Elements,
         (first, stride): (usize, isize),
         run: GatherRun,
     ) -> Option<Mistake> {
-        // For one position the stride may be anything, and no step takes it.
+        // If there is one position, the stride is never used, and may have any value.
         let stride_bytes = stride.wrapping_mul(from.item_bytes.cast_signed());
         let axis = [(stride_bytes, run.len)].into_iter();
         let read = ByteSet::strided(from.place(first), from.item_bytes, axis);
@@ -335,12 +339,12 @@ impl Gathered {
 }
 
 impl Elements {
-    /// Where an element is in its memory, in bytes.
+    /// The position of an element in its memory, in bytes.
     fn place(&self, at: usize) -> usize {
         (at * self.item_bytes).saturating_add_signed(self.start_bytes)
     }
 
-    /// All bytes of a memory, if it is the engine's own and these elements lie inside.
+    /// All bytes of a memory, if it is the engine's own and all elements lie inside.
     fn all_of<'a>(&self, memory: &Source<'a>) -> Option<&'a [u8]> {
         memory.own().filter(|bytes| self.span_bytes().end <= bytes.len())
     }

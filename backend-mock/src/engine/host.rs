@@ -1,4 +1,5 @@
-//! Host memory that the device knows: pinned, mapped, managed, or of the program and registered.
+//! Host memory that the device knows: pinned, mapped, managed, or the program's own memory that was
+//! registered.
 
 use std::{ops::Range, panic::Location};
 
@@ -15,7 +16,7 @@ use crate::{
     report::{LiveHostBuffer, LiveRegistration},
 };
 
-/// What host memory was allocated as.
+/// The kind of allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostUse {
     Pinned(HostFlags),
@@ -33,13 +34,13 @@ impl HostUse {
 }
 
 impl Engine {
-    /// Whether `len_bytes` more can be pinned.
+    /// Whether `len_bytes` more bytes can be pinned.
     pub(crate) fn has_host_room(&self, len_bytes: usize, kind: HostUse) -> bool {
         let room_bytes = self.ledger.host_limit_bytes.saturating_sub(self.ledger.pinned_bytes);
         kind == HostUse::Managed || len_bytes <= room_bytes
     }
 
-    /// Bytes alive of memory allocated so.
+    /// The number of live bytes of this kind.
     fn live_bytes(&mut self, kind: HostUse) -> &mut usize {
         match kind {
             HostUse::Pinned(_) => &mut self.ledger.pinned_bytes,
@@ -47,7 +48,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of host memory, and gives it a number.
+    /// Notes host memory, and gives it a number.
     pub(crate) fn open_host_buffer(
         &mut self,
         addresses: Range<usize>,
@@ -63,7 +64,7 @@ impl Engine {
         number
     }
 
-    /// Where a memory was allocated, if that is still known.
+    /// The place where a memory was allocated, if that is still known.
     pub(crate) fn allocated_at(&self, memory: &Memory) -> Option<&'static Location<'static>> {
         match memory {
             Memory::Device { id, .. } => self.judge.allocated_at(*id),
@@ -72,7 +73,8 @@ impl Engine {
         }
     }
 
-    /// Forgets host memory. Returns whether no operation may still use it; such a use is a mistake.
+    /// Forgets host memory. Returns whether no operation may still use it; otherwise it is a
+    /// mistake.
     #[must_use]
     pub(crate) fn close_host_buffer(
         &mut self,
@@ -90,7 +92,7 @@ impl Engine {
         is_unused
     }
 
-    /// Refuses managed memory for which the device has no room, all that is alive counted.
+    /// Refuses managed memory if the device has no room for it and for all live managed memory.
     pub(crate) fn check_managed(&self, len_bytes: usize) -> Result<()> {
         let info = self.memory_info();
         let free_bytes = info.free_bytes.saturating_sub(self.ledger.managed_bytes);
@@ -101,7 +103,7 @@ impl Engine {
         Err(Error::out_of_memory(BACKEND, "alloc_managed", len_bytes, Some(room)))
     }
 
-    /// Gives host memory a place among the device's.
+    /// Gives host memory a place among the device's memories.
     pub(crate) fn lend(&mut self, bytes: Bytes, location: &'static Location<'static>) -> Option<Reserved> {
         let len_bytes = bytes.len_bytes();
         let reserved = self.memory.lend(bytes, location)?;
@@ -134,7 +136,7 @@ impl Engine {
         Some(number)
     }
 
-    /// Unpins a range, which no operation that the host has not waited for may use.
+    /// Unpins a range: a mistake if an operation that the host has not waited for may still use it.
     pub(crate) fn unregister(&mut self, number: u64) {
         let Some((addresses, live)) = self.ledger.registrations.remove(&number) else { return };
         let operation = self.operation("unpin", None, live.location);
@@ -142,7 +144,7 @@ impl Engine {
         self.add_finding(finding);
     }
 
-    /// Addresses of the ranges that are pinned, in order of registration.
+    /// The addresses of the ranges that are pinned, in the order of registration.
     pub(crate) fn registered(&self) -> Vec<Range<usize>> {
         self.ledger.registrations.values().map(|(addresses, _)| addresses.clone()).collect()
     }

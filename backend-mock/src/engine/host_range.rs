@@ -1,4 +1,4 @@
-//! The host side of transfers.
+//! The host side of a transfer.
 #![allow(unsafe_code)] // dereferences the pointers of transfers when they run
 
 use std::ops::Range;
@@ -9,35 +9,35 @@ use crate::poison::{Poison, repeat};
 
 /// The host side of a transfer that is in flight.
 ///
-/// The pointer is the caller's own, and dereferenced no earlier than the contract of the stream
-/// demands: that is what lets AddressSanitizer see host memory that was freed or moved too early.
+/// The pointer is the caller's own, and is dereferenced only when the operation runs. So
+/// AddressSanitizer sees host memory that was freed or moved too early.
 #[derive(Debug)]
 pub(crate) struct HostRange {
     start: *mut u8,
     len_bytes: usize,
 }
 
-// SAFETY: the operation it came from promises that the memory may be used from any thread until a
-// wait that covers the operation ends.
+// SAFETY: the operation promises that the memory may be used from any thread until a wait that
+// covers the operation ends.
 unsafe impl Send for HostRange {}
 
 impl HostRange {
-    /// What an upload reads.
+    /// The memory that an upload reads.
     pub(crate) fn source<B>(op: &UploadOp<'_, B>) -> Self {
         Self { start: op.src().cast_mut(), len_bytes: op.len_bytes() }
     }
 
-    /// What a download writes.
+    /// The memory that a download writes.
     pub(crate) fn destination<B>(op: &DownloadOp<'_, B>) -> Self {
         Self { start: op.dst(), len_bytes: op.len_bytes() }
     }
 
-    /// Its addresses.
+    /// The addresses of its bytes.
     pub(crate) fn addresses(&self) -> Range<usize> {
         self.start.addr()..self.start.addr().saturating_add(self.len_bytes)
     }
 
-    /// Reads all of it now. What is answered takes its place, and must be kept until the operation
+    /// Reads all of it now. The returned bytes take its place, and must be kept until the operation
     /// has run.
     ///
     /// # Safety
@@ -45,13 +45,13 @@ impl HostRange {
     /// Made by [`source`](Self::source) from an operation that is being enqueued.
     pub(crate) unsafe fn stage(&mut self) -> Vec<u8> {
         let mut bytes = vec![0; self.len_bytes];
-        // SAFETY: all of the memory of an operation, as the caller promises.
+        // SAFETY: the whole memory of an operation, as the caller promises.
         unsafe { self.read(0, &mut bytes) };
         self.start = bytes.as_mut_ptr();
         bytes
     }
 
-    /// Whether the two share a byte.
+    /// Whether both share a byte.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let span = |range: &Self| range.start.addr()..range.start.addr().saturating_add(range.len_bytes);
         let (one, two) = (span(self), span(other));
@@ -97,7 +97,7 @@ impl HostRange {
         repeat(&mut block, &poison.bytes(), 0);
         for offset_bytes in (0..self.len_bytes).step_by(block.len()) {
             let len_bytes = block.len().min(self.len_bytes - offset_bytes);
-            // SAFETY: inside the memory, as the length of the last piece is cut to it; the rest is
+            // SAFETY: inside the memory, because the last piece is cut to its length; the rest is
             // the caller's promise.
             unsafe { self.write(offset_bytes, &block[..len_bytes]) }
         }

@@ -1,4 +1,4 @@
-//! Memory that takes effect and is freed at once: shared by processes, or part of modules.
+//! Memory that is allocated and freed at once: shared by processes, or part of modules.
 
 use std::panic::Location;
 
@@ -6,13 +6,14 @@ use super::{Bytes, Engine, Mark, Reserved};
 use crate::{allocation::BufferId, judge::Snapshot};
 
 impl Engine {
-    /// The number of another process.
+    /// The number for another process.
     pub(crate) fn next_process(&mut self) -> u64 {
         self.ledger.processes += 1;
         self.ledger.processes
     }
 
-    /// Memory that was just reserved takes effect at once, for every stream, and can be exported.
+    /// Makes memory that was just reserved exist at once, for every stream, and lets it be
+    /// exported.
     pub(crate) fn make_exportable(
         &mut self,
         reserved: Reserved,
@@ -24,7 +25,7 @@ impl Engine {
         self.judge.lend(reserved.buffer, len_bytes, self.operation("alloc", None, location));
     }
 
-    /// Memory that was just reserved takes effect at once, for every stream, and all of it is 0.
+    /// Makes memory that was just reserved exist at once, for every stream, with all bytes 0.
     pub(crate) fn make_zeroed(
         &mut self,
         reserved: Reserved,
@@ -38,7 +39,7 @@ impl Engine {
         self.judge.lend(reserved.buffer, len_bytes, self.operation("load", None, location));
     }
 
-    /// It is freed, at once: a mistake if an operation may still use it.
+    /// Frees memory at once: a mistake if an operation may still use it.
     pub(crate) fn free_exportable(&mut self, buffer: BufferId, location: &'static Location<'static>) {
         let finding = self.judge.take_back(buffer, self.operation("free", None, location));
         self.add_finding(finding);
@@ -46,7 +47,7 @@ impl Engine {
         self.memory.release(buffer);
     }
 
-    /// First address and length of an allocation, if it can be exported.
+    /// The first address and the length of an allocation, if it can be exported.
     pub(crate) fn exportable(&self, buffer: BufferId) -> Option<(u64, usize)> {
         let place = self.memory.place_of(buffer)?;
         self.ledger.exportable.contains(&buffer.number).then_some(place)
@@ -60,7 +61,7 @@ impl Engine {
         self.ledger.opened -= 1;
     }
 
-    /// Other processes may wait for an event, by this number.
+    /// Lets other processes wait for an event, by the returned number.
     pub(crate) fn publish_event(&mut self, mark: Mark, snapshot: Snapshot) -> u64 {
         let number = self.ledger.events_exported;
         self.ledger.events_exported += 1;
@@ -68,7 +69,7 @@ impl Engine {
         number
     }
 
-    /// The event of a number, if its process still has it.
+    /// The event with this number, if its process still has it.
     pub(crate) fn published_event(&self, number: u64) -> Option<(Mark, Snapshot)> {
         self.ledger.exported_events.get(&number).cloned()
     }

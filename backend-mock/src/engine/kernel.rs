@@ -1,9 +1,9 @@
-//! Kernels of the program's own in a queue, and their turn.
+//! The program's own kernels as queued operations, and how they run.
 //!
 //! A host function gets copies of the elements of its arguments, with guards around and between
-//! them, so that all its effects stay there. If kernels are checked, it runs a second time with
-//! different bytes wherever it must not read: around and between elements, and in elements that it
-//! only writes. The results must be equal.
+//! them, so that all its effects stay in the copies. If kernels are checked, it runs a second time
+//! with different bytes wherever it must not read: around and between elements, and in elements
+//! that it only writes. Both runs must give equal results.
 
 mod attempt;
 mod mistake;
@@ -26,7 +26,7 @@ use crate::{
 use attempt::Attempt;
 use mistake::Mistake;
 
-/// A kernel, and what it was given.
+/// A kernel and its arguments.
 #[derive(Debug)]
 pub(crate) struct LaunchedKernel {
     declaration: &'static Declaration,
@@ -34,7 +34,7 @@ pub(crate) struct LaunchedKernel {
     location: &'static Location<'static>,
 }
 
-/// What one argument is.
+/// One argument.
 #[derive(Debug)]
 enum Argument {
     Elements {
@@ -87,7 +87,7 @@ impl LaunchedKernel {
         })
     }
 
-    /// Yields each once for being read and once for being written: reads first.
+    /// Each such argument, once if it is read and once if it is written; reads come first.
     fn accesses(&self) -> impl Iterator<Item = (usize, &Elements, Access)> {
         let read = self.elements().filter(|(_, _, permission)| permission.reads());
         let written = self.elements().filter(|(_, _, permission)| permission.writes());
@@ -95,7 +95,7 @@ impl LaunchedKernel {
         read.chain(written.map(|(at, elements, _)| (at, elements, Access::Write)))
     }
 
-    /// Bytes that it may write.
+    /// The number of bytes that it may write.
     pub(super) fn len_bytes(&self) -> usize {
         let written = self.elements().filter(|(_, _, permission)| permission.writes());
         written.map(|(_, elements, _)| elements.layout.len() * elements.item_bytes).sum()
@@ -114,7 +114,7 @@ impl LaunchedKernel {
         self.accesses().map(touch).collect()
     }
 
-    /// Runs the host function, and stores what it wrote. Returns what it did wrong.
+    /// Runs the host function, and stores the elements that it wrote. Returns its mistakes.
     pub(super) fn run(&self, memory: &mut Memory, check: bool, look_for_unused: bool) -> Vec<Mistake> {
         let held: Vec<Vec<u8>> = self.arguments.iter().map(|argument| argument.held(memory)).collect();
         let first = Attempt::new(self, &held, |_| attempt::PATTERN);
@@ -141,8 +141,8 @@ impl LaunchedKernel {
 }
 
 impl Argument {
-    /// The bytes of memory from the first element to one past the last, 0 between elements, or
-    /// the bytes of the value.
+    /// The bytes of memory from the lowest element to the end of the highest one, with 0 between
+    /// elements; or the bytes of the value.
     fn held(&self, memory: &Memory) -> Vec<u8> {
         match self {
             Self::Elements { elements, .. } => {
@@ -161,18 +161,18 @@ impl Argument {
 }
 
 impl LaunchedKernel {
-    /// It, for findings, by its place in the order of all operations.
+    /// The operation for findings; `number` is its place in the order of all operations.
     pub(super) fn operation(&self, number: u64, lane: usize) -> Operation {
         let (kind, stream, location) = (self.name(), Some(lane), self.location);
         Operation { number, kind, stream, location, argument: None }
     }
 
-    /// The argument whose touch is the one at this place in [`touches`](Self::touches).
+    /// The name of the argument that belongs to this position in [`touches`](Self::touches).
     pub(super) fn argument(&self, at: usize) -> Option<&'static str> {
         self.accesses().nth(at).map(|(argument, ..)| self.declaration.arguments()[argument].name)
     }
 
-    /// The finding, with the argument named if it is about one.
+    /// The finding, with the name of the argument that it is about, if there is one.
     pub(super) fn explain(&self, mut finding: Box<Finding>) -> Box<Finding> {
         let concerned = self.accesses().find(|(_, elements, access)| {
             matches!(finding.memory, Named::Device { id, .. } if id == elements.buffer)
@@ -188,7 +188,7 @@ impl LaunchedKernel {
         }
     }
 
-    /// An argument, for people.
+    /// An argument in the words of a message.
     fn named(&self, at: usize) -> String {
         format!("it is argument `{}` of kernel `{}`", self.declaration.arguments()[at].name, self.name())
     }

@@ -7,14 +7,14 @@ use super::{
     op::{Op, Work},
 };
 
-/// Operations of one stream that have not run, oldest first.
+/// The operations of one stream that have not run, the oldest first.
 ///
-/// A dropped stream leaves its lane behind. Once the lane is empty, the next stream takes it over
-/// and continues its count, so old marks stay valid.
+/// A dropped stream leaves its lane behind. Once the lane is empty, a new stream takes it over and
+/// continues its count, so old marks stay valid.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     queue: VecDeque<Op>,
-    /// Operations that have run: the position of the front of the queue.
+    /// The number of operations that have run, which is the position of the front of the queue.
     executed: u64,
     open: bool,
     /// Whether it belongs to a default stream, which nobody opens or drops.
@@ -24,7 +24,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Adds an operation; `index` is the lane's own.
+    /// Adds an operation; `index` is the index of this lane.
     pub(super) fn push(&mut self, index: usize, op: Op) -> Mark {
         let position = self.executed + self.queue.len() as u64;
         self.queue.push_back(op);
@@ -43,12 +43,12 @@ impl Lane {
         self.queue.front()
     }
 
-    /// The front has run.
+    /// Removes the front, which has run.
     pub(super) fn retire(&mut self) {
         self.executed += u64::from(self.queue.pop_front().is_some());
     }
 
-    /// The place of the operation that runs next.
+    /// The mark of the operation that runs next.
     pub(super) fn next_mark(&self, index: usize) -> Mark {
         Mark { lane: index, position: self.executed }
     }
@@ -61,7 +61,7 @@ impl Lane {
         self.open && !self.is_default
     }
 
-    /// Whether no stream has it, and nothing is left of the last one that had.
+    /// Whether no stream has it, and the operations of its last stream have run.
     pub(super) fn is_free(&self) -> bool {
         !self.open && self.queue.is_empty()
     }
@@ -79,7 +79,8 @@ impl Lane {
         position < self.executed
     }
 
-    /// The newest operation of some kind; none if the queue holds none. `index` is the lane's own.
+    /// The newest operation of some kind; none if the queue holds none. `index` is the index of
+    /// this lane.
     pub(super) fn last(&self, index: usize, kind: impl Fn(&Work) -> bool) -> Option<Mark> {
         let behind = self.queue.iter().rposition(|op| kind(&op.work))?;
         Some(Mark { lane: index, position: self.executed + behind as u64 })

@@ -1,4 +1,4 @@
-//! The queues of all streams, and which of them may go on.
+//! The queues of all streams, and which of them may continue.
 
 use std::collections::BTreeSet;
 
@@ -14,19 +14,19 @@ use super::{
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// Lanes whose front may run now, the front enqueued first leading. Kept, as it is asked for at
-    /// every step.
+    /// The lanes whose front may run now, in the order in which the fronts were enqueued. Kept,
+    /// because every step needs it.
     ready: Vec<usize>,
-    /// `ready` in the order that was asked for last.
+    /// `ready` in the order of the last request.
     led: Vec<usize>,
-    /// Lanes that no stream has. Kept, as every new stream looks for one.
+    /// The lanes that no stream has. Kept, because every new stream needs one.
     closed: BTreeSet<usize>,
-    /// Operations that have not run.
+    /// The number of operations that have not run.
     queued: usize,
 }
 
 impl Lanes {
-    /// Adds an operation, enqueued after all others.
+    /// Adds an operation, which is the newest of all.
     pub(super) fn push(&mut self, lane: usize, op: Op) -> Mark {
         let was_empty = self.lanes[lane].is_empty();
         let mark = self.lanes[lane].push(lane, op);
@@ -42,17 +42,17 @@ impl Lanes {
         self.lanes[lane].front()
     }
 
-    /// Like [`front`](Self::front), to change.
+    /// Like [`front`](Self::front), for changing it.
     pub(super) fn front_mut(&mut self, lane: usize) -> Option<&mut Op> {
         self.lanes[lane].front_mut()
     }
 
-    /// The place of the operation that a lane runs next.
+    /// The mark of the operation that a lane runs next.
     pub(super) fn next_mark(&self, lane: usize) -> Mark {
         self.lanes[lane].next_mark(lane)
     }
 
-    /// The front of a lane has run.
+    /// Removes the front of a lane, which has run.
     pub(super) fn retire(&mut self, lane: usize) {
         let mark = self.next_mark(lane);
         let is_record = matches!(self.lanes[lane].front(), Some(Op { work: Work::Record(_), .. }));
@@ -62,8 +62,8 @@ impl Lanes {
             self.ready.remove(at);
         }
         self.make_ready(lane);
-        // Apart from records, only operations of streams ordered with the legacy default stream are
-        // waited for.
+        // Only records, and operations of streams that are ordered with the legacy default stream,
+        // are waited for.
         if is_record || self.lanes[lane].blocking {
             for other in 0..self.lanes.len() {
                 let front = self.lanes[other].front().filter(|_| other != lane);
@@ -74,7 +74,7 @@ impl Lanes {
         }
     }
 
-    /// Notes that a lane may go on, if it may and that was not known.
+    /// Adds a lane to `ready` if its front may run. The lane must not be listed yet.
     fn make_ready(&mut self, lane: usize) {
         let number = |lane: usize| self.lanes[lane].front().map(|op| op.number);
         let Some(own) = number(lane).filter(|_| self.blocker(lane).is_none()) else { return };
@@ -83,8 +83,8 @@ impl Lanes {
         self.ready.insert(at, lane);
     }
 
-    /// Lanes whose front may run now: one that is needed, then the others, the front enqueued first
-    /// leading.
+    /// The lanes whose front may run now: the needed one first, then the others in the order in
+    /// which their fronts were enqueued.
     pub(super) fn ready(&mut self, needed: Option<usize>) -> &[usize] {
         let Some(needed) = needed.filter(|needed| self.ready.first() != Some(needed)) else {
             return &self.ready;
@@ -95,8 +95,8 @@ impl Lanes {
         &self.led
     }
 
-    /// The lane of the operation that was enqueued first, if more than `most` have not run. What it
-    /// waits for was enqueued before it, so it may run.
+    /// The lane of the oldest operation, if more than `most` operations have not run. It may run,
+    /// because it waits only for older operations.
     pub(super) fn beyond(&self, most: usize) -> Option<usize> {
         self.ready.first().copied().filter(|_| self.queued > most)
     }
@@ -106,9 +106,9 @@ impl Lanes {
         self.lanes[mark.lane].is_past(mark.position)
     }
 
-    /// The lane that must run next for the operation at the mark to run; none if it has.
+    /// The lane that must run next so that the operation at the mark can run; none if it has run.
     ///
-    /// A wait names an operation enqueued before it, so the chain of blockers ends.
+    /// A wait names an operation that was enqueued before it, so the chain of blockers ends.
     pub(super) fn needed(&self, mark: Mark) -> Option<usize> {
         if self.is_done(mark) {
             return None;
@@ -120,7 +120,7 @@ impl Lanes {
         self.lanes[lane].front().map(|_| lane)
     }
 
-    /// What the front of a lane waits for, if it may not run yet.
+    /// The operation that the front of a lane waits for, if the front may not run yet.
     fn blocker(&self, lane: usize) -> Option<Mark> {
         self.lanes[lane].front()?.waits_for().find(|&mark| !self.is_done(mark))
     }
@@ -130,7 +130,7 @@ impl Lanes {
         self.lanes[lane].last(lane, |_| true)
     }
 
-    /// Whether a lane belongs to a stream which was opened and not dropped.
+    /// Whether a lane belongs to a stream that was opened and not dropped.
     pub(super) fn is_open(&self, lane: usize) -> bool {
         self.lanes.get(lane).is_some_and(Lane::is_open)
     }
@@ -162,7 +162,7 @@ impl Lanes {
         self.lanes.iter().enumerate().filter_map(|(index, lane)| lane.last(index, is_free)).collect()
     }
 
-    /// Whether an operation that has not run may touch a byte of host memory.
+    /// Whether an operation that has not run may touch a byte of this host memory.
     pub(super) fn touch_host(&self, range: &HostRange) -> bool {
         self.lanes.iter().flat_map(Lane::ops).any(|op| op.work.touches_host(range))
     }
@@ -176,14 +176,14 @@ impl Lanes {
         self.lanes.iter_mut().for_each(Lane::cancel_all);
     }
 
-    /// How many streams have one.
+    /// The number of lanes that belong to a stream.
     pub(super) fn open(&self) -> usize {
         self.lanes.iter().filter(|lane| lane.is_open()).count()
     }
 }
 
 impl Engine {
-    /// A lane for a new stream: an old one that is not used any more, if there is one.
+    /// A lane for a new stream: an old one that is no longer used, if there is one.
     pub(crate) fn open_lane(&mut self) -> usize {
         let Lanes { lanes, closed, .. } = &mut self.lanes;
         let unused = |&index: &usize| lanes[index].is_free() && self.judge.may_take_over(index);
@@ -199,7 +199,7 @@ impl Engine {
         index
     }
 
-    /// The stream was dropped: what it enqueued still runs.
+    /// The stream was dropped. Its operations still run.
     pub(crate) fn close_lane(&mut self, lane: usize) {
         self.lanes.lanes[lane].set_open(false);
         self.lanes.closed.insert(lane);
@@ -217,7 +217,7 @@ mod tests {
         schedule::{Chooser, Schedule},
     };
 
-    /// The lane of the lowest number that no stream has and that is empty.
+    /// A new stream gets the empty lane with the lowest number that no stream has.
     #[test]
     fn a_new_stream_takes_over_an_old_lane() {
         let chooser = Chooser::new(Schedule::Lazy, 0, false);
@@ -233,7 +233,7 @@ mod tests {
             engine.close_lane(lane);
         }
         assert_eq!(open(&mut engine, 3), [0, 2, 4]);
-        // Lane 1 is empty once its operation ran, but the host does not know of that.
+        // Lane 1 is empty once its operation has run, but the host does not know that it has run.
         engine.finish();
         engine.close_lane(4);
         assert_eq!(open(&mut engine, 2), [4, 5]);

@@ -16,7 +16,7 @@ use crate::{
     statistics::Statistics,
 };
 
-/// Most findings that are kept; more would not be read.
+/// The most findings that are kept; nobody would read more.
 pub(super) const MOST_FINDINGS: usize = 1000;
 
 /// Counters, live handles and findings.
@@ -24,49 +24,50 @@ pub(super) const MOST_FINDINGS: usize = 1000;
 pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
-    /// Indices out of range that core did not ask for yet, by the number of the gather.
+    /// Indices out of range that core has not asked for yet, by the number of the gather.
     pub(super) index_errors: HashMap<u64, IndexError>,
     pub(super) lints: Lints,
-    /// Whether kernels are run twice, and compared.
+    /// Whether kernels run twice and the results are compared.
     pub(super) check_kernels: bool,
-    /// What keeps the timeline, if one is kept.
+    /// The recorder of the timeline, if one is kept.
     pub(super) recorder: Option<Recorder>,
-    /// Events alive.
+    /// The number of live events.
     pub(super) events: usize,
-    /// Adopted memory that was not given up.
+    /// The number of adopted memories that were not given back.
     pub(super) adopted: usize,
-    /// Host memory that other code lent, with its users.
+    /// Host memory that other code lent, with the number of its users.
     pub(super) lent: BTreeMap<BufferId, usize>,
-    /// Memory that processes have open, with how often.
+    /// The number of memories of other processes that are open.
     pub(super) opened: usize,
-    /// Allocations that can be exported, by number.
+    /// The allocations that can be exported, by number.
     pub(super) exportable: BTreeSet<u64>,
-    /// Memory that arrays have: operations on arrays used it.
+    /// Memory that belongs to arrays: operations on arrays have used it.
     pub(super) of_arrays: BTreeSet<BufferId>,
-    /// Findings of undeclared work of other code, on memory that may turn out to be an array's.
+    /// Findings about undeclared work of other code, on memory that may turn out to belong to an
+    /// array.
     pub(super) undeclared: BTreeMap<BufferId, Box<Finding>>,
     /// Events that other processes may wait for.
     pub(super) exported_events: BTreeMap<u64, (Mark, Snapshot)>,
-    /// Processes, and exported events, so far: what the next has for a number.
+    /// The number of processes, and of exported events, so far; also the numbers of the next ones.
     pub(super) processes: u64,
     pub(super) events_exported: u64,
-    /// The highest number of a device of this machine, once there is a second.
+    /// The highest number of a device of this machine, once there is a second device.
     pub(super) last_ordinal: Option<usize>,
-    /// Which devices are let into another's memory.
+    /// The pairs of a device and a peer whose memory it may reach.
     pub(super) peers: BTreeSet<(usize, usize)>,
-    /// Pinned and managed memory alive, by number of allocation.
+    /// Live pinned and managed memory, by number of allocation.
     pub(super) host_buffers: BTreeMap<u64, (HostUse, LiveHostBuffer)>,
     pub(super) allocated_host_buffers: u64,
-    /// Bytes of the pinned and of the managed memory alive. Kept, as they are asked for at every
-    /// allocation.
+    /// The bytes of live pinned memory, and of live managed memory. Kept, because every allocation
+    /// needs them.
     pub(super) pinned_bytes: usize,
     pub(super) managed_bytes: usize,
-    /// Bytes that can be pinned at a time.
+    /// The most bytes that can be pinned at a time.
     pub(super) host_limit_bytes: usize,
-    /// Write-combined memory whose reading was told of, by number.
+    /// Write-combined memory for which a lint about reading it was added, by number.
     pub(super) read_slowly: BTreeSet<u64>,
-    /// Pinned ranges of the program's own memory, by number of registration: the addresses, and
-    /// what is told.
+    /// The pinned ranges of the program's own memory, by number of registration: their addresses,
+    /// and their entry in the report.
     pub(super) registrations: BTreeMap<u64, (Range<usize>, LiveRegistration)>,
     pub(super) registered: u64,
 }

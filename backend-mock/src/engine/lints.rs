@@ -1,4 +1,5 @@
-//! Uses that are right but slow or needless: looked for on request, and listed apart from mistakes.
+//! Lints: uses that are right but slow or needless. They are looked for on request, and listed apart from
+//! mistakes.
 
 use std::panic::Location;
 
@@ -8,14 +9,14 @@ use crate::{
     judge::Snapshot,
 };
 
-/// Lints that are kept.
+/// The most lints that are kept.
 const MOST_LINTS: usize = 1000;
 
-/// Lints, if they are looked for.
+/// The lints, if they are looked for.
 #[derive(Debug, Default)]
 pub(super) struct Lints {
     found: Option<Vec<Finding>>,
-    /// Waits of the host are not looked at.
+    /// Whether waits of the host give no lints.
     waits_pass: bool,
 }
 
@@ -25,8 +26,8 @@ impl Engine {
         self.ledger.lints.found = self.judge.is_on().then(Vec::new);
     }
 
-    /// Whether the waits of the host that follow are to pass: they belong to a program that waits for
-    /// everything, where some may have nothing to wait for.
+    /// Sets whether the following waits of the host give no lints: they belong to a program that waits for
+    /// everything, and some of them may have nothing to wait for.
     pub(crate) fn let_waits_pass(&mut self, pass: bool) {
         self.ledger.lints.waits_pass = pass;
     }
@@ -48,7 +49,7 @@ impl Engine {
         }
     }
 
-    /// The host is about to wait for a lane.
+    /// Adds a lint if the host, which is about to wait for a lane, knows already that its work is done.
     pub(super) fn look_at_sync_of_lane(&mut self, lane: usize, location: &'static Location<'static>) {
         if !self.ledger.lints.waits_pass && self.judge.host_knows_all(lane) {
             self.add_lint(|engine| {
@@ -59,7 +60,7 @@ impl Engine {
         }
     }
 
-    /// The host is about to wait for an event.
+    /// Adds a lint if the host, which is about to wait for an event, knows already that it has happened.
     pub(super) fn look_at_sync_of_event(&mut self, event: &Snapshot, location: &'static Location<'static>) {
         if !self.ledger.lints.waits_pass && self.judge.host_knows(event) {
             self.add_lint(|engine| {
@@ -70,14 +71,14 @@ impl Engine {
         }
     }
 
-    /// A lane that waits for an event came after it already.
+    /// Adds a lint for a wait on an event that already came before everything later in the lane.
     pub(super) fn note_needless_wait(&mut self, wait: Operation, event: &Snapshot) {
         self.add_lint(|_| {
             of_order(Code::NeedlessWait, wait).with(event.record().map(|record| (record, Access::Lifetime)))
         });
     }
 
-    /// Tells once of write-combined memory that the host reads.
+    /// Adds a lint, once, if the host reads write-combined memory.
     pub(crate) fn note_slow_read(&mut self, number: u64, location: &'static Location<'static>) {
         let Some((_, live)) = self.ledger.host_buffers.get(&number) else { return };
         let len_bytes = live.len_bytes;

@@ -1,4 +1,4 @@
-//! The device's memory: which ranges are allocated, and what they hold.
+//! The device's memory: the ranges that are allocated, and their content.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,37 +18,39 @@ use crate::{
     schedule::{Choice, Chooser},
 };
 
-/// Device addresses start here: in a part of the address space that no processor maps for programs.
+/// The first device address. It is in a part of the address space that no processor maps for
+/// programs.
 const FIRST_ADDRESS: u64 = 0xDADA_0000_0000_0100;
-/// Addresses are 256 modulo this: aligned to the least that a device promises, and to no more.
+/// Addresses are 256 modulo this number: they have the alignment that a device promises at least,
+/// and no more.
 const ADDRESS_STEP: u64 = 512;
-/// Freed ranges that are remembered for reuse.
+/// The most freed ranges that are remembered for reuse.
 const MOST_HOLES: usize = 64;
 
 /// Allocations, freed ranges, and the limit.
 #[derive(Debug)]
 pub(crate) struct Memory {
     blocks: BTreeMap<u64, Block>,
-    /// The most recently freed last.
+    /// Freed ranges, the most recently freed one last.
     holes: VecDeque<Hole>,
     limit_bytes: usize,
     used_bytes: usize,
-    /// Bytes that the pool has taken from the system, and the most it keeps when something waits.
+    /// The bytes that the pool has taken from the system, and the most that it keeps after a wait.
     reserved_bytes: usize,
     threshold_bytes: usize,
     peak_used_bytes: usize,
     peak_reserved_bytes: usize,
     /// The scarcity that a plan of faults imposes.
     pressure: Pressure,
-    /// Bytes allocated so far, freed or not.
+    /// The bytes that were allocated so far, whether freed or not.
     allocated_bytes: usize,
-    /// Bytes freed that stay taken until the host waits.
+    /// The bytes that were freed but stay in use until the host waits.
     held_bytes: usize,
     next_number: u64,
     next_address: u64,
 }
 
-/// What an allocation gets.
+/// The result of a reservation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reserved {
     pub(crate) buffer: BufferId,
@@ -64,14 +66,14 @@ pub(super) struct Block {
     device: Option<usize>,
     len_bytes: usize,
     location: &'static Location<'static>,
-    /// Empty, but with room, until the allocation takes effect in stream order.
+    /// Empty, but with reserved memory, until the allocation takes effect in stream order.
     bytes: Bytes,
-    /// Bytes that scatters could have given a value, and did not.
+    /// The bytes that scatters could have given a value, and did not.
     unput: ByteSet,
 }
 
 impl Block {
-    /// Where the host has the bytes, from the reservation on.
+    /// The host address of the bytes, from the reservation on.
     fn host_start(&self) -> u64 {
         self.bytes.start().expose_provenance() as u64
     }
@@ -81,7 +83,7 @@ impl Block {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     address: u64,
-    /// Bytes up to the next range: a multiple of the address step.
+    /// The bytes up to the next range: a multiple of the address step.
     room_bytes: u64,
 }
 
@@ -91,14 +93,14 @@ struct Hole {
     place: Place,
 }
 
-/// The state of a buffer's place.
+/// The state of a buffer's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// The buffer, ready for use.
+    /// The buffer is there, and ready for use.
     Ready,
-    /// The buffer, whose allocation has not taken effect.
+    /// The buffer is there, but its allocation has not taken effect.
     Reserved,
-    /// Nothing, or a later allocation.
+    /// There is nothing, or a later allocation.
     Gone,
 }
 
@@ -125,7 +127,8 @@ impl Memory {
         MemoryInfo::new(self.limit_bytes - self.used_bytes, self.limit_bytes)
     }
 
-    /// What the pool holds. What it keeps counts as free, since the next allocation may have it.
+    /// The statistics of the pool. Memory that it keeps counts as free, because the next allocation
+    /// may use it.
     pub(crate) fn pool(&self) -> PoolStatistics {
         let mut pool = PoolStatistics::new(self.used_bytes, self.reserved_bytes);
         pool.peak_used_bytes = self.peak_used_bytes;
@@ -133,22 +136,22 @@ impl Memory {
         pool
     }
 
-    /// Makes the peaks of the pool begin anew.
+    /// Restarts the peaks of the pool.
     pub(crate) fn reset_peaks(&mut self) {
         (self.peak_used_bytes, self.peak_reserved_bytes) = (self.used_bytes, self.reserved_bytes);
     }
 
-    /// Sets how much is kept when something waits.
+    /// Sets how many bytes are kept after a wait.
     pub(crate) fn set_threshold(&mut self, len_bytes: usize) {
         self.threshold_bytes = len_bytes;
     }
 
-    /// Gives what is not in use back to the system, until at most `keep_bytes` are held.
+    /// Gives unused memory back to the system, until at most `keep_bytes` are held.
     pub(crate) fn trim(&mut self, keep_bytes: usize) {
         self.reserved_bytes = self.reserved_bytes.min(keep_bytes).max(self.used_bytes);
     }
 
-    /// Finds room and a place for an allocation. None if the limit, the host's memory or the
+    /// Reserves memory and addresses for an allocation. None if the limit, the host's memory or the
     /// addresses do not allow it.
     pub(super) fn reserve(
         &mut self,
@@ -176,7 +179,7 @@ impl Memory {
         Some(Reserved { buffer: id, address: place.address })
     }
 
-    /// A fresh place, or the place of a freed buffer.
+    /// New addresses, or the addresses of a freed buffer.
     fn place(&mut self, len_bytes: usize, chooser: &mut Chooser) -> Option<(BufferId, Place)> {
         let room_bytes = u64::try_from(len_bytes).ok()?.checked_next_multiple_of(ADDRESS_STEP)?;
         let fits = |hole: &Hole| hole.place.room_bytes >= room_bytes;
@@ -194,8 +197,8 @@ impl Memory {
         Some((id, place))
     }
 
-    /// Host memory gets a place among the device's: ready for use, and not counted as memory of the
-    /// device.
+    /// Gives host memory a place among the device's memories: ready for use, and not counted as
+    /// device memory.
     pub(super) fn lend(&mut self, host: Bytes, location: &'static Location<'static>) -> Option<Reserved> {
         let len_bytes = host.len_bytes();
         let room_bytes = u64::try_from(len_bytes).ok()?.checked_next_multiple_of(ADDRESS_STEP)?;
@@ -209,26 +212,26 @@ impl Memory {
         Some(Reserved { buffer: BufferId { number, generation: 0 }, address: place.address })
     }
 
-    /// Says whose memory it is: the number of the device.
+    /// Notes the number of the device that the memory belongs to.
     pub(super) fn own(&mut self, id: BufferId, device: usize) {
         if let Some(block) = self.block(id) {
             block.device = Some(device);
         }
     }
 
-    /// First address and length of an allocation that is there.
+    /// The first address and the length of an allocation, if it exists.
     pub(super) fn place_of(&self, id: BufferId) -> Option<(u64, usize)> {
         let block = self.blocks.get(&id.number).filter(|block| block.generation == id.generation)?;
         Some((block.place.address, block.len_bytes))
     }
 
-    /// Whose memory it is.
+    /// The device that the memory belongs to.
     pub(super) fn owner(&self, id: BufferId) -> Option<usize> {
         self.blocks.get(&id.number).and_then(|block| block.device)
     }
 
-    /// The allocation in which some addresses lie, of the device or of the host, and its own first
-    /// such address and length.
+    /// The allocation that contains these addresses, which are addresses of the device or of the
+    /// host; its own first address of that kind, and its length.
     pub(super) fn find(&self, addresses: &Range<u64>) -> Option<(BufferId, u64, usize)> {
         let inside = |start: u64, block: &Block| {
             start <= addresses.start && addresses.end <= start + block.len_bytes as u64
@@ -240,7 +243,7 @@ impl Memory {
         })
     }
 
-    /// Where on the host an address of the device lies.
+    /// The host address for an address of the device.
     pub(super) fn on_host(&self, address: u64) -> Option<u64> {
         self.blocks.values().find_map(|block| {
             let within = address.checked_sub(block.place.address)?;
@@ -248,14 +251,14 @@ impl Memory {
         })
     }
 
-    /// Host memory loses its place.
+    /// Takes host memory's place away.
     pub(super) fn take_back(&mut self, id: BufferId) {
         if self.block(id).is_some_and(|block| block.bytes.is_lent()) {
             self.blocks.remove(&id.number);
         }
     }
 
-    /// The allocation takes effect: the memory may be used from now on.
+    /// Lets an allocation take effect: the memory may be used from now on.
     pub(super) fn make_ready(&mut self, id: BufferId) {
         if let Some(block) = self.block(id) {
             let poison = Poison::of_buffer(PoisonKind::Fresh, id).bytes();
@@ -267,9 +270,9 @@ impl Memory {
         }
     }
 
-    /// The free takes effect. False if there is no such allocation.
+    /// Lets a free take effect. Returns false if there is no such allocation.
     pub(super) fn release(&mut self, id: BufferId) -> bool {
-        // Lent memory is not the stream's to free.
+        // The stream must not free lent memory.
         if self.block(id).is_none_or(|block| block.bytes.is_lent()) {
             return false;
         }
@@ -286,8 +289,8 @@ impl Memory {
         true
     }
 
-    /// The host has waited: freed memory is free, and the pool's memory over its threshold goes
-    /// back.
+    /// Notes that the host has waited: freed memory is free now, and the pool gives memory beyond
+    /// its threshold back.
     pub(super) fn let_go(&mut self) {
         self.used_bytes -= std::mem::take(&mut self.held_bytes);
         self.trim(self.threshold_bytes);
@@ -307,24 +310,24 @@ impl Memory {
         }
     }
 
-    /// The bytes at the place of the buffer: the bytes of a later allocation if it was freed and its
-    /// place reused, as on a device; none if nothing is there.
+    /// The bytes at the buffer's addresses. If the buffer was freed and its addresses reused, these
+    /// are the bytes of a later allocation, as on a device. None if there is nothing.
     pub(super) fn bytes(&self, id: BufferId) -> Option<&Bytes> {
         self.blocks.get(&id.number).map(|block| &block.bytes)
     }
 
-    /// Like [`bytes`](Self::bytes), to write.
+    /// Like [`bytes`](Self::bytes), for writing.
     pub(super) fn bytes_mut(&mut self, id: BufferId) -> Option<&mut Bytes> {
         self.blocks.get_mut(&id.number).map(|block| &mut block.bytes)
     }
 
-    /// Bytes that scatters could have given a value, and did not.
+    /// The bytes that scatters could have given a value, and did not.
     pub(super) fn unput_mut(&mut self, id: BufferId) -> Option<&mut ByteSet> {
         self.block(id).map(|block| &mut block.unput)
     }
 
-    /// Takes the bytes out, so that another buffer can be read meanwhile; [`put`](Self::put) puts
-    /// them back.
+    /// Takes the bytes out, so that another buffer can be read at the same time; [`put`](Self::put)
+    /// puts them back.
     pub(super) fn take(&mut self, id: BufferId) -> Bytes {
         self.blocks.get_mut(&id.number).map_or_else(Bytes::default, |block| std::mem::take(&mut block.bytes))
     }
@@ -335,7 +338,7 @@ impl Memory {
         }
     }
 
-    /// Allocations whose free has not taken effect.
+    /// The allocations whose free has not taken effect.
     pub(super) fn live(&self) -> Vec<LiveBuffer> {
         let live = |(&number, block): (&u64, &Block)| LiveBuffer {
             id: BufferId { number, generation: block.generation },

@@ -1,4 +1,4 @@
-//! An operation in a queue.
+//! Operations in queues.
 
 use std::ops::Range;
 
@@ -17,23 +17,23 @@ use crate::{
     time::Stamp,
 };
 
-/// One operation of a stream, and how far it is.
+/// One operation of a stream, and its progress.
 #[derive(Debug)]
 pub(super) struct Op {
     /// Its place in the order in which all operations of the device were enqueued.
     pub(super) number: u64,
     pub(super) work: Work,
-    /// The bytes still to be moved, as positions in the concatenation of its runs; none before it
-    /// started.
+    /// The bytes that are still to be moved, as positions in the concatenation of its runs; none
+    /// before it has started.
     pub(super) pieces: Option<Pieces>,
-    /// Operations of other lanes that it runs after; none for most.
+    /// The operations of other lanes that it runs after; most operations have none.
     pub(super) after: Option<Box<[Mark]>>,
-    /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees,
-    /// records and waits.
+    /// Whether a failure ended it before it ran: then it moves no bytes, but still allocates,
+    /// frees, records and waits.
     pub(super) cancelled: bool,
-    /// It loses the device, with this error, when it runs.
+    /// The error with which it loses the device when it runs.
     pub(super) pending_loss: Option<Box<Error>>,
-    /// Lookups for its bytes that only a run can answer; none for most.
+    /// Lookups in its bytes that can be done only when it runs; most operations have none.
     pub(super) deferred: Option<Box<DeferredCheck>>,
 }
 
@@ -52,42 +52,42 @@ impl Op {
     }
 }
 
-/// What an operation does.
+/// The work of an operation.
 #[derive(Debug)]
 pub(crate) enum Work {
     /// Memory becomes usable.
     Alloc { buffer: BufferId, len_bytes: usize },
-    /// Memory is given back.
+    /// Memory is freed.
     Free { buffer: BufferId, len_bytes: usize },
-    /// Device memory to device memory.
+    /// Copies device memory to device memory.
     Copy { dst: BufferId, src: BufferId, plan: Box<Plan> },
-    /// A pattern to device memory.
+    /// Writes a pattern to device memory.
     Fill { dst: BufferId, plan: Box<Plan>, pattern: Pattern },
-    /// Host memory to device memory.
+    /// Copies host memory to device memory.
     Upload { dst: BufferId, bytes: Range<usize>, host: HostRange },
-    /// Device memory to host memory.
+    /// Copies device memory to host memory.
     Download { src: BufferId, bytes: Range<usize>, host: HostRange },
-    /// A function on elements, or a reduction.
+    /// Computes a function of elements, or a reduction.
     Compute(Box<Computation>),
-    /// Elements by index.
+    /// Gathers or scatters elements.
     Gather(Box<Gathered>),
     /// Order, search, counts and sums by index.
     Order(Box<Ordered>),
-    /// Matrix products.
+    /// Multiplies matrices.
     Product(Box<Multiplied>),
-    /// A kernel of the program's own.
+    /// Runs one of the program's own kernels.
     Launch(Box<LaunchedKernel>),
     /// The part of one rank in an exchange.
     Exchange(Box<Exchanged>),
-    /// Managed memory to where it is wanted, which changes no byte.
+    /// Moves managed memory to where it is wanted, which changes no byte.
     Prefetch { buffer: BufferId, bytes: Range<usize> },
-    /// An event, and where to leave its time.
+    /// Records an event, and stores its time.
     Record(Option<Stamp>),
-    /// Nothing later on the stream runs before this point of another.
+    /// Waits: nothing later on the stream runs before this point of another stream.
     Wait(Mark),
 }
 
-/// One element of a fill.
+/// The bytes of one element of a fill.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pattern {
     bytes: [u8; 16],
@@ -95,7 +95,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// At most 16 bytes; what is longer is cut.
+    /// At most 16 bytes; a longer pattern is cut.
     pub(crate) fn new(pattern: &[u8]) -> Self {
         let mut bytes = [0; 16];
         let len_bytes = pattern.len().min(bytes.len());
@@ -109,7 +109,7 @@ impl Pattern {
 }
 
 impl Work {
-    /// How far it reaches in device memory, reads before writes.
+    /// Its reach in device memory, reads before writes.
     pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
         let reach =
             |&buffer: &BufferId, span_bytes: Range<usize>, access| Reach { buffer, span_bytes, access };
@@ -132,13 +132,13 @@ impl Work {
         }
     }
 
-    /// The finding, with the argument named if it is about one of a kernel.
+    /// The finding, with the name of the kernel argument that it is about, if there is one.
     pub(super) fn explain(&self, finding: Box<Finding>) -> Box<Finding> {
         let Self::Launch(kernel) = self else { return finding };
         kernel.explain(finding)
     }
 
-    /// The host memory it touches, and how.
+    /// The host memory that it touches, and whether it reads or writes it.
     pub(super) fn host(&self) -> Option<(&HostRange, Access)> {
         match self {
             Self::Upload { host, .. } => Some((host, Access::Read)),
@@ -147,12 +147,12 @@ impl Work {
         }
     }
 
-    /// Whether it may touch a byte of the host range.
+    /// Whether it may touch a byte of this host memory.
     pub(super) fn touches_host(&self, range: &HostRange) -> bool {
         self.host().is_some_and(|(host, _)| host.overlaps(range))
     }
 
-    /// Bytes that it moves in pieces; 0 if it moves none.
+    /// The number of bytes that it moves in pieces; 0 if it moves none.
     pub(super) fn len_bytes(&self) -> usize {
         match self {
             Self::Alloc { .. }
@@ -171,7 +171,7 @@ impl Work {
         }
     }
 
-    /// Bytes that it is about; none of an event.
+    /// The number of bytes that it concerns; none for events.
     pub(super) fn bytes(&self) -> Option<usize> {
         match self {
             Self::Alloc { len_bytes, .. } | Self::Free { len_bytes, .. } => Some(*len_bytes),

@@ -1,5 +1,5 @@
-//! Order, search, counts and sums by index, in a queue.
-#![allow(unsafe_code)] // makes calls on memory of its own
+//! Order, search, counts and sums by index, as queued operations.
+#![allow(unsafe_code)] // makes calls on copies, in its own memory
 
 use devarray::{
     Layout,
@@ -13,15 +13,15 @@ use smallvec::SmallVec;
 use super::{Memory, reach::Reach, side::Side};
 use crate::{allocation::Allocated, finding::Access, judge::Touch};
 
-/// A call, and its memory.
+/// A call and its operands.
 #[derive(Debug)]
 pub(crate) struct Ordered {
     call: Call,
     inputs: Vec<Side>,
-    /// By number; those that are not wanted are none.
+    /// The results by number; a result that is not wanted is none.
     results: Vec<Option<Side>>,
     count: Option<Side>,
-    /// Tells it from other launches, also of gathers.
+    /// Distinguishes this launch from others, also from gathers.
     number: u64,
     len_bytes: usize,
 }
@@ -46,17 +46,17 @@ impl Ordered {
         self.call.name()
     }
 
-    /// Tells it from other launches.
+    /// Distinguishes this launch from others.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Bytes that it writes, at most.
+    /// The most bytes that it writes.
     pub(super) fn len_bytes(&self) -> usize {
         self.len_bytes
     }
 
-    /// Its sides, the inputs before what is written.
+    /// Its operands, the inputs before those that are written.
     fn sides(&self) -> impl Iterator<Item = (&Side, Access)> {
         let inputs = self.inputs.iter().map(|side| (side, Access::Read));
         let written = self.results.iter().flatten().chain(&self.count).map(|side| (side, Access::Write));
@@ -71,14 +71,15 @@ impl Ordered {
         self.sides().filter_map(|(side, access)| side.touch(access)).collect()
     }
 
-    /// Whether a touch is of the array that elements are put into, which is read and written.
+    /// Whether a touch is of the array that elements are put into, which is both read and written.
     pub(super) fn is_in_place(&self, touch: usize) -> bool {
         matches!(self.call, Call::Put { .. }) && touch == 0
     }
 
-    /// Runs it whole. Returns the first index that has no place.
+    /// Runs the whole call. Returns the first index that is out of range.
     ///
-    /// On copies: its memory may be gone, be the host's, or be both read and written by mistake.
+    /// Works on copies: its memory may be gone, may be the host's, or may by mistake be both read
+    /// and written.
     pub(super) fn run(&self, memory: &mut Memory) -> Option<IndexError> {
         let read: Vec<(Vec<u8>, Layout)> =
             self.inputs.iter().map(|side| (side.read(memory), side.dense())).collect();
@@ -104,8 +105,8 @@ impl Ordered {
             .collect();
         let mut count = [0; size_of::<i64>()];
         let sides = OrderMemory { inputs: &inputs, results: &results, count: Some(count.as_mut_ptr()) };
-        // SAFETY: each layout is a dense one of as many bytes as were copied for it, which nothing
-        // else uses
+        // SAFETY: each layout is a dense one with as many bytes as were copied for it, and nothing
+        // else uses these bytes
         let error = unsafe { order_on_host(&self.call, sides, &Alone) };
         drop(results);
         let rows = usize::try_from(i64::from_le_bytes(count)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Copies of host memory that is not pinned, which profiles see differently.
+//! Copies of host memory that is not pinned, which profiles treat differently.
 
 use std::panic::Location;
 
@@ -22,7 +22,8 @@ impl Engine {
         !registered && self.judge.pinned(&host).is_none()
     }
 
-    /// Adds such a copy to the queue of a stream, and does during the call what the profile says.
+    /// Adds such a copy to the queue of a stream, and does during the call what the profile
+    /// demands.
     pub(super) fn push_pageable(
         &mut self,
         lane: usize,

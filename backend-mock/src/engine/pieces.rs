@@ -1,32 +1,33 @@
-//! An operation torn into pieces, which run in any order.
+//! An operation divided into pieces, which run in any order.
 
 use std::{num::NonZeroUsize, ops::Range};
 
-/// Pieces into which an operation is torn at most.
+/// The most pieces into which an operation is divided.
 pub(super) const MOST_PIECES: usize = 4;
 
-/// The pieces of an operation that are still to be run: ranges of about one size.
+/// The pieces of an operation that have not run yet: ranges of about equal size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pieces {
     len_bytes: usize,
     piece_bytes: NonZeroUsize,
-    /// A bit for each, the lowest for the first.
+    /// A bit for each piece, the lowest for the first piece.
     left: u32,
 }
 
 impl Pieces {
-    /// `0..len_bytes` in `count` pieces, or fewer if each had too little.
+    /// Divides `0..len_bytes` into `count` pieces, or fewer if a piece would be empty.
     pub(super) fn new(len_bytes: usize, count: usize) -> Self {
         let piece_bytes = NonZeroUsize::new(len_bytes.div_ceil(count)).unwrap_or(NonZeroUsize::MIN);
         Self { len_bytes, piece_bytes, left: (1 << len_bytes.div_ceil(piece_bytes.get())) - 1 }
     }
 
-    /// How many are left.
+    /// The number of pieces that are left.
     pub(super) fn count(self) -> usize {
         self.left.count_ones() as usize
     }
 
-    /// Takes the piece that `before` others are left in front of; no bytes if there is none.
+    /// Takes the piece that has `before` remaining pieces in front of it; an empty range if there
+    /// is none.
     pub(super) fn take(&mut self, before: usize) -> Range<usize> {
         let behind = (0..before).fold(self.left, |left, _| left & left.wrapping_sub(1));
         if behind == 0 {

@@ -1,5 +1,5 @@
-//! Matrix products, in a queue.
-#![allow(unsafe_code)] // makes products in memory of its own
+//! Matrix products as queued operations.
+#![allow(unsafe_code)] // computes products in its own memory
 
 use devarray::{
     Layout,
@@ -20,17 +20,17 @@ use super::{
 };
 use crate::{allocation::Allocated, finding::Access, judge::Touch};
 
-/// A product, and its memory.
+/// A product and its operands.
 #[derive(Debug)]
 pub(crate) struct Multiplied {
     operands: [Side; 2],
-    /// Whether chains start from what is in the result.
+    /// Whether sums start from the elements of the result.
     is_onto: bool,
     result: Side,
     function: Option<Follows>,
 }
 
-/// A function behind a product.
+/// The function that follows a product.
 #[derive(Debug)]
 struct Follows {
     program: Program,
@@ -60,18 +60,18 @@ impl Multiplied {
         }
     }
 
-    /// Bytes that it writes.
+    /// The number of bytes that it writes.
     pub(super) fn len_bytes(&self) -> usize {
         self.result.layout.len() * self.result.element_type.len_bytes()
     }
 
-    /// What it reads: the operands, and then what may be the result's own elements.
+    /// The operands that it reads: the two factors, then those that may have the result's own elements.
     fn read(&self) -> impl Iterator<Item = &Side> {
         let others = self.function.iter().flat_map(|function| &function.inputs);
         self.operands.iter().chain(self.is_onto.then_some(&self.result)).chain(others)
     }
 
-    /// Its sides, what is read before the result.
+    /// All its operands, the ones that are read before the result.
     fn sides(&self) -> impl Iterator<Item = (&Side, Access)> {
         self.read().map(|side| (side, Access::Read)).chain([(&self.result, Access::Write)])
     }
@@ -84,7 +84,7 @@ impl Multiplied {
         self.sides().filter_map(|(side, access)| side.touch(access)).collect()
     }
 
-    /// Whether a touch is of the result's own elements: each is read before it is written.
+    /// Whether a touch is of the result's own elements, which are read before they are written.
     pub(super) fn is_in_place(&self, touch: usize) -> bool {
         let Some(read) = self.read().nth(touch).filter(|_| touch >= self.operands.len()) else {
             return false;
@@ -98,9 +98,10 @@ impl Multiplied {
             && read.layout.steps_like(layout)
     }
 
-    /// Runs it whole.
+    /// Runs the whole product.
     ///
-    /// On copies: its memory may be gone, be the host's, or be both read and written by mistake.
+    /// Works on copies: its memory may be gone, may be the host's, or may by mistake be both read and
+    /// written.
     pub(super) fn run(&self, memory: &mut Memory) {
         let element_type = self.operands[0].element_type;
         let [a, b] = self.operands.each_ref().map(|side| (side.read(memory), side.dense()));
@@ -113,8 +114,8 @@ impl Multiplied {
         };
         let result = ResultElements { start: product.as_mut_ptr(), layout: &layout };
         let multiply = if self.is_onto { accumulate_on_host } else { product_on_host };
-        // SAFETY: each layout is a dense one of as many bytes as there are for it, which nothing else
-        // uses
+        // SAFETY: each layout is a dense one with as many bytes as there are for it, and nothing else uses
+        // these bytes
         unsafe { multiply(element_type, operands, result, &Alone) };
         let bytes = match &self.function {
             Some(function) => function.run(memory, &product, self.len_bytes()),
@@ -125,7 +126,7 @@ impl Multiplied {
 }
 
 impl Follows {
-    /// The values, for elements of the product in row-major order.
+    /// The values of the function for the elements of the product, in C order.
     fn run(&self, memory: &Memory, product: &[u8], len_bytes: usize) -> Vec<u8> {
         let others: Vec<(Vec<u8>, Layout)> =
             self.inputs.iter().map(|side| (side.read(memory), side.dense())).collect();

@@ -1,7 +1,7 @@
-//! The timeline of a device in the making.
+//! Records the timeline of a device.
 //!
-//! In simulated time, one thing happens at a time, on the host or on a stream, and takes [its
-//! time](crate::time::time_of). So a timeline follows from the schedule alone, and shows the
+//! In simulated time, only one thing happens at a time, on the host or on a stream, and it takes
+//! [its time](crate::time::time_of). So a timeline follows from the schedule alone, and shows the
 //! order of all events.
 
 use std::{collections::BTreeMap, mem, panic::Location, time::Duration};
@@ -17,7 +17,7 @@ use crate::{
 /// The track of the host; the tracks of the streams follow.
 const HOST: usize = 0;
 
-/// What happened so far.
+/// The calls, operations and findings so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     paused: bool,
@@ -36,20 +36,21 @@ struct Call {
 /// The relation of a host call to operations of streams.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Relation {
-    /// It enqueued this one.
+    /// It enqueued this operation.
     Enqueues(Mark),
-    /// It waited for this one, if there was any.
+    /// It waited for this operation, if there was one.
     WaitsFor(Option<Mark>),
-    /// Nothing: the host touched its own memory.
+    /// None: the host touched its own memory.
     None,
 }
 
-/// What ran on a lane.
+/// The operations that ran on a lane.
 #[derive(Debug, Default)]
 struct LaneLog {
-    /// When the operation in front had its first piece run.
+    /// The time when the first piece of the front operation ran.
     began: Option<Duration>,
-    /// Operations that have run, those not kept included: the position of the next.
+    /// The number of operations that have run, including those that are not kept: the position of
+    /// the next one.
     executed: u64,
     ran: Vec<Ran>,
 }
@@ -63,7 +64,7 @@ struct Ran {
 }
 
 impl Recorder {
-    /// Forgets what happened so far.
+    /// Forgets everything so far.
     pub(super) fn clear(&mut self) {
         self.paused = false;
         self.calls.clear();
@@ -71,7 +72,7 @@ impl Recorder {
         self.lanes.iter_mut().for_each(|lane| lane.ran.clear());
     }
 
-    /// The host did something.
+    /// Records a call of the host.
     pub(super) fn called(
         &mut self,
         operation: &Operation,
@@ -86,7 +87,7 @@ impl Recorder {
         }
     }
 
-    /// The host waited.
+    /// Records a wait of the host.
     pub(super) fn waited(
         &mut self,
         name: &'static str,
@@ -100,12 +101,12 @@ impl Recorder {
         }
     }
 
-    /// A piece of the operation in front of a lane is about to run.
+    /// Records that a piece of the operation at the front of a lane is about to run.
     pub(super) fn begins(&mut self, lane: usize, now: Duration) {
         self.lane(lane).began.get_or_insert(now);
     }
 
-    /// The operation in front of a lane has run.
+    /// Records that the operation at the front of a lane has run.
     pub(super) fn ran(&mut self, lane: usize, op: &Op, now: Duration) {
         let paused = self.paused;
         let lane = self.lane(lane);
@@ -124,7 +125,7 @@ impl Recorder {
         lane.ran.push(Ran { position, span, waited_for });
     }
 
-    /// A mistake was found.
+    /// Records that a mistake was found.
     pub(super) fn found(&mut self, finding: &Finding, now: Duration) {
         if !self.paused {
             self.findings.push((finding.clone(), now));
@@ -138,7 +139,7 @@ impl Recorder {
         &mut self.lanes[index]
     }
 
-    /// What happened so far, as a timeline.
+    /// Everything so far, as a timeline.
     pub(super) fn timeline(&self, name: String) -> Timeline {
         let mut timeline = Timeline::new(name);
         let track = |kind, name, spans| {
@@ -187,8 +188,7 @@ impl Recorder {
     }
 }
 
-/// Marks the operations that a finding is about, and connects them: whichever came first with the
-/// other.
+/// Marks the operations that a finding is about, and connects each earlier one with the later one.
 fn mark_finding(timeline: &mut Timeline, finding: &Finding, at: Duration) {
     let code = finding.code.name();
     let wrong = place_of(timeline, &finding.operation);
@@ -218,7 +218,7 @@ fn mark_finding(timeline: &mut Timeline, finding: &Finding, at: Duration) {
     }
 }
 
-/// Where an operation is, if it has run.
+/// The span of an operation, if it has run.
 fn place_of(timeline: &Timeline, operation: &Operation) -> Option<SpanId> {
     let track = operation.stream.map_or(HOST, |stream| stream + 1);
     let is_it = |span: &Span| span.number == operation.number && span.name == operation.kind;
@@ -237,19 +237,19 @@ impl Engine {
         self.ledger.recorder = Some(Recorder::default());
     }
 
-    /// The program is over: what follows is no part of its timeline.
+    /// The program is over: later events are not part of its timeline.
     pub(crate) fn end_program(&mut self) {
         if let Some(recorder) = &mut self.ledger.recorder {
             recorder.paused = true;
         }
     }
 
-    /// What happened so far; none if that is not recorded.
+    /// The timeline so far; none if it is not recorded.
     pub(crate) fn timeline(&self, name: String) -> Option<Timeline> {
         self.ledger.recorder.as_ref().map(|recorder| recorder.timeline(name))
     }
 
-    /// A call of the host, which takes its time.
+    /// A call of the host, which takes simulated time.
     pub(super) fn call(&mut self, operation: &Operation, relation: Relation, bytes: Option<usize>) {
         let began = self.now;
         self.now += CALL_TIME;
@@ -258,7 +258,7 @@ impl Engine {
         }
     }
 
-    /// A wait of the host that began earlier, which takes the time of a call besides.
+    /// A wait of the host that began earlier, and takes the time of a call in addition.
     pub(super) fn waited(&mut self, call: &'static str, began: Duration, for_: Option<Mark>) {
         self.now += CALL_TIME;
         if let Some(recorder) = &mut self.ledger.recorder {

@@ -1,4 +1,5 @@
-//! Which operation runs next: any order that the contract of streams allows, picked by the chooser.
+//! Chooses the operation that runs next: in any order that the contract of streams allows, as the
+//! chooser picks.
 
 use super::{Engine, Happened, Mark};
 use crate::{schedule::Choice, time::time_of};
@@ -12,27 +13,28 @@ impl Engine {
         }
     }
 
-    /// Runs one step that the operation at the mark needs, so that repeated queries see it done.
+    /// Runs one step that the operation at the mark needs, so that repeated queries find it done at
+    /// some time.
     pub(super) fn step_towards(&mut self, mark: Mark) {
         if let Some(lane) = self.lanes.needed(mark) {
             self.step(lane);
         }
     }
 
-    /// Lets the device run on its own for as long as the schedule likes.
+    /// Lets the device run by itself as long as the schedule chooses.
     pub(super) fn idle(&mut self) {
         self.run_while(true);
     }
 
-    /// Runs the operations that were enqueued first, until no more are queued than may be. That is
-    /// one of the legal orders, and no choice: it follows from the calls alone.
+    /// Runs the oldest operations until at most `most_queued` are queued. That is one of the legal
+    /// orders, and not a choice: it follows from the calls alone.
     pub(super) fn run_oldest(&mut self) {
         while let Some(lane) = self.lanes.beyond(self.most_queued) {
             self.step(lane);
         }
     }
 
-    /// How many operations may be queued.
+    /// Sets how many operations may be queued.
     pub(crate) fn set_most_queued(&mut self, most: usize) {
         self.most_queued = most;
     }
@@ -42,14 +44,15 @@ impl Engine {
         self.run_while(false);
     }
 
-    /// Runs every free that is enqueued, and what must run before it.
+    /// Runs every enqueued free, and everything that must run before it.
     pub(super) fn run_frees(&mut self) {
         for mark in self.lanes.last_frees() {
             self.force(mark);
         }
     }
 
-    /// Runs what is ready until nothing is, or until the schedule returns to the caller if it may.
+    /// Runs ready operations until there are none, or until the schedule returns to the caller, if
+    /// it may.
     fn run_while(&mut self, may_return: bool) {
         while !self.lanes.ready(None).is_empty() {
             let Some(lane) = self.choose_lane(None, may_return) else { return };
@@ -57,7 +60,8 @@ impl Engine {
         }
     }
 
-    /// Chooses who goes on: a ready lane, the needed one listed first, or `None` for the host.
+    /// Chooses what continues: a ready lane, with the needed one listed first, or `None` for the
+    /// host.
     fn choose_lane(&mut self, needed: Option<usize>, may_return: bool) -> Option<usize> {
         let kind = if may_return { Choice::Next } else { Choice::Needed };
         let ready = self.lanes.ready(needed);
@@ -69,7 +73,7 @@ impl Engine {
         ready.get(way).copied()
     }
 
-    /// Runs the front of a lane, or one piece of it.
+    /// Runs the operation at the front of a lane, or one piece of it.
     fn step(&mut self, lane: usize) {
         let Some(number) = self.lanes.front_mut(lane).map(|op| op.number) else { return };
         if let Some(recorder) = &mut self.ledger.recorder {

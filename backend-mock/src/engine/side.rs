@@ -1,4 +1,4 @@
-//! Elements that an operation reads or writes as a whole, by copies of them.
+//! Operands that an operation reads or writes as a whole, through copies.
 
 use devarray::{
     Layout, Order,
@@ -13,12 +13,12 @@ use crate::{
     judge::{Place, Touch},
 };
 
-/// Elements that an operation reads or writes as a whole.
+/// The elements of an operand that is read or written as a whole.
 #[derive(Debug)]
 pub(super) struct Side {
     pub(super) element_type: ElementType,
     pub(super) layout: Layout,
-    /// Where they are, if there are any.
+    /// The elements in memory, if there are any.
     pub(super) elements: Option<Elements>,
 }
 
@@ -28,18 +28,18 @@ impl Side {
         Self { element_type, layout: layout.clone(), elements }
     }
 
-    /// How far it reaches; nowhere without elements.
+    /// Its reach; none without elements.
     pub(super) fn reach(&self, access: Access) -> Option<Reach> {
         Some(self.elements.as_ref()?.reach(access))
     }
 
-    /// What it touches; nothing without elements.
+    /// Its touch; none without elements.
     pub(super) fn touch(&self, access: Access) -> Option<Touch> {
         let elements = self.elements.as_ref()?;
         Some(Touch { place: Place::Device(elements.buffer), bytes: elements.bytes(), access })
     }
 
-    /// The memory, and the byte of it where the first element of a layout lies; none without elements.
+    /// The memory, and the position in it of the first element of a layout, in bytes; none without elements.
     pub(super) fn first_byte(&self, layout: &Layout) -> Option<(BufferId, usize)> {
         let elements = self.elements.as_ref()?;
         let at = layout.offset() * self.element_type.len_bytes();
@@ -50,7 +50,7 @@ impl Side {
         dense(&self.layout)
     }
 
-    /// Its elements in row-major order, copied; poison where there is no memory.
+    /// A copy of its elements in C order, with poison in place of memory that does not exist.
     pub(super) fn read(&self, memory: &Memory) -> Vec<u8> {
         let mut bytes = vec![0; self.layout.len() * self.element_type.len_bytes()];
         if let Some(elements) = &self.elements {
@@ -62,7 +62,7 @@ impl Side {
         bytes
     }
 
-    /// Writes all its elements, or only the first `rows` rows, from bytes in row-major order.
+    /// Writes all its elements, or only the first `rows` rows, from bytes in C order.
     pub(super) fn write(&self, memory: &mut Memory, bytes: &[u8], rows: Option<usize>) {
         let Some(elements) = &self.elements else { return };
         let first = rows.and_then(|rows| self.layout.slice_axis(0, ..rows).ok());
@@ -78,12 +78,12 @@ impl Side {
     }
 }
 
-/// The shape, with elements side by side in row-major order.
+/// A layout of the same shape, with elements side by side in C order.
 pub(super) fn dense(layout: &Layout) -> Layout {
     layout.dense_like(Order::C).unwrap_or_else(|_| layout.clone())
 }
 
-/// The ways of bytes from the second layout to the first: from where, to where, how many.
+/// The runs from the second layout to the first: source byte, destination byte, number of bytes.
 fn runs(
     to: &Layout,
     from: &Layout,

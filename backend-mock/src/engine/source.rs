@@ -6,17 +6,17 @@ use crate::{
     poison::{Poison, PoisonKind, repeat},
 };
 
-/// Device memory to read: poison where nothing is.
+/// Device memory to be read, with poison in place of memory that does not exist.
 pub(super) struct Source<'a> {
     held: Held<'a>,
     poison: [u8; 8],
 }
 
-/// What a source has.
+/// The bytes of a source.
 #[derive(Clone, Copy)]
 enum Held<'a> {
     Bytes(&'a Bytes),
-    /// Bytes as they were.
+    /// Bytes as they were before the operation.
     Copied(&'a [u8]),
     Nothing,
 }
@@ -31,12 +31,12 @@ impl<'a> Source<'a> {
         Self { held, poison: Poison::of_buffer(kind, id).bytes() }
     }
 
-    /// Returns this source with its bytes elsewhere.
+    /// Returns this source with other bytes.
     pub(super) fn of_bytes(self, bytes: &'a [u8]) -> Self {
         Self { held: Held::Copied(bytes), ..self }
     }
 
-    /// All bytes, if they are not the host's.
+    /// All bytes, if they are not in host memory.
     pub(super) fn own(&self) -> Option<&'a [u8]> {
         match self.held {
             Held::Bytes(bytes) => bytes.own(),
@@ -60,7 +60,8 @@ impl<'a> Source<'a> {
         repeat(missing, &self.poison, (offset_bytes + held.len()) % self.poison.len());
     }
 
-    /// The bytes that there are in the range; of host memory, elements of the operation alone.
+    /// The existing bytes of a range. If they are in host memory, the range must hold only elements
+    /// of the operation.
     pub(super) fn held(&self, offset_bytes: usize, len_bytes: usize) -> &'a [u8] {
         let range = offset_bytes..offset_bytes.saturating_add(len_bytes);
         match self.held {

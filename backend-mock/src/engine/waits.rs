@@ -1,4 +1,4 @@
-//! Waits and questions of the host.
+//! Waits and queries of the host.
 
 use std::panic::Location;
 
@@ -67,7 +67,7 @@ impl Engine {
         }
         self.memory.let_go();
         match (&self.lost, end) {
-            // Something lost the device while it was waited for.
+            // An operation lost the device while the host waited.
             (Some(lost), Quiesced::Done) => Quiesced::Ended(lost.clone()),
             (_, end) => end,
         }

@@ -1,9 +1,9 @@
-//! Strided copies and fills of the engine's memory.
+//! Strided copies and fills in the engine's memory.
 //!
-//! The loops are apart from core's on purpose: core's own walk is judged by what this one moves.
+//! These loops are separate from core's on purpose: the results of core's loops are compared with theirs.
 //!
-//! Loops over words and indices, with no call inside: builds without optimization, in which tests
-//! run, are fast as well.
+//! They are loops over words and indices, with no call inside, so that builds without optimization, in which
+//! tests run, are fast as well.
 
 use std::ops::Range;
 
@@ -12,26 +12,26 @@ use smallvec::SmallVec;
 
 use crate::poison::repeat;
 
-/// Longer runs are copied by the system's `memcpy`, one call each.
+/// Longer runs are copied by the system's `memcpy`, with one call each.
 const LONG_RUN_BYTES: usize = 64;
 
-/// Steps along each side of a tile, so that cache lines met at a long stride are used up before
-/// they are evicted.
+/// The number of steps along each side of a tile, so that cache lines reached at a long stride are used up
+/// before they are evicted.
 const TILE: usize = 16;
 
-/// Runs of a plan, or of a part of it, under loops.
+/// The runs of a plan, or of a part of it, as nested loops.
 #[derive(Debug, Clone)]
 pub(super) struct Nest {
-    /// The last is the fastest.
+    /// The last axis is the fastest.
     axes: SmallVec<[Axis; 6]>,
     run_bytes: usize,
     dst: usize,
     src: usize,
-    /// Bytes of the run that come before, if it is part of one.
+    /// The number of bytes of the run that come before, if this is only a part of one run.
     skipped: usize,
 }
 
-/// One loop; strides in bytes, the destination's above 0.
+/// One loop. Strides are in bytes; the destination's is positive.
 #[derive(Debug, Clone, Copy)]
 struct Axis {
     count: usize,
@@ -55,8 +55,8 @@ impl Nest {
         }
     }
 
-    /// The parts of it whose bytes, in the concatenation of all runs, lie in a piece; in that
-    /// order, at most two an axis and one more.
+    /// The parts whose bytes, in the concatenation of all runs, lie in a piece. They are in that order, and
+    /// there are at most two for each axis and one more.
     pub(super) fn parts(&self, piece: &Range<usize>) -> SmallVec<[Self; 4]> {
         let mut parts = SmallVec::new();
         if !piece.is_empty() {
@@ -81,7 +81,7 @@ impl Nest {
             self.some(index..index + 1).cut(&(bytes.start - index * each..bytes.end - index * each), parts);
         };
         if inside.start > inside.end {
-            // All of it is in one step.
+            // The whole piece lies in one step.
             return one(inside.end, piece.clone(), parts);
         }
         if piece.start < inside.start * each {
@@ -95,7 +95,7 @@ impl Nest {
         }
     }
 
-    /// Some steps of the first axis.
+    /// The part with these steps of the first axis.
     fn some(&self, steps: Range<usize>) -> Self {
         let mut part = self.clone();
         part.dst += steps.start * part.axes[0].dst;
@@ -123,14 +123,14 @@ impl Nest {
         self.tiled().iter().for_each(|nest| walk(nest, src, dst));
     }
 
-    /// Copies inside a memory, in which all runs lie, in the order of the runs: they may overlap,
-    /// by mistake.
+    /// Copies within one memory, in which all runs lie. Goes in the order of the runs, because they may
+    /// overlap by mistake.
     pub(super) fn copy_within(&self, bytes: &mut [u8]) {
         let run = self.run_bytes;
         self.each_run(|from, to| bytes.copy_within(from..from + run, to));
     }
 
-    /// Repeats a pattern over all runs. Each run lies in the memory and begins with it.
+    /// Repeats a pattern over all runs. Each run lies in the memory and begins with the pattern.
     pub(super) fn fill(&self, width_bytes: usize, pattern: &[u8], dst: &mut [u8]) {
         let is_word = width_bytes.is_multiple_of(pattern.len().max(1));
         if self.axes.is_empty() || self.run_bytes > LONG_RUN_BYTES || !is_word {
@@ -145,7 +145,7 @@ impl Nest {
         }
     }
 
-    /// Where each run begins in the source and in the destination.
+    /// Calls `run` with the start of each run, in the source and in the destination.
     fn each_run(&self, mut run: impl FnMut(usize, usize)) {
         let mut steps = Steps::new(self);
         loop {
@@ -194,8 +194,8 @@ impl Nest {
         nests
     }
 
-    /// With strides in words of `width_bytes`, and the words of a run as the last axis. All numbers
-    /// are multiples.
+    /// These runs with strides in words of `width_bytes`, and with the words of a run as the last axis.
+    /// All numbers must be multiples.
     fn in_words(&self, width_bytes: usize) -> Self {
         let mut words = self.clone();
         for axis in &mut words.axes {
@@ -213,7 +213,7 @@ impl Nest {
     }
 }
 
-/// Where a walk over loops is.
+/// The state of a walk over loops.
 struct Steps {
     taken: SmallVec<[usize; 10]>,
     src: usize,
@@ -225,7 +225,8 @@ impl Steps {
         Self { taken: SmallVec::from_elem(0, nest.axes.len()), src: nest.src, dst: nest.dst }
     }
 
-    /// Takes the next step along these axes, the outer ones of the nest; false after the last.
+    /// Takes the next step along these axes, which are the outer ones of the nest; returns false after the
+    /// last.
     fn next(&mut self, axes: &[Axis]) -> bool {
         for (axis, taken) in axes.iter().zip(&mut self.taken).rev() {
             *taken += 1;
@@ -307,7 +308,7 @@ mod tests {
         Plan::new(&dst, &src, item_bytes, &Capabilities::default()).unwrap()
     }
 
-    /// Whole plans and pieces of them, against a walk over each byte of each run.
+    /// Compares whole plans, and pieces of them, with a walk over each byte of each run.
     #[test]
     fn pieces_move_the_bytes_that_lie_in_them_and_no_others() {
         let mut rng = SplitMix64::new(11);

@@ -1,4 +1,4 @@
-//! Operations that run whole: gathers, calls of order, products, exchanges, and kernels of the program's own.
+//! Operations that run as a whole: gathers, order calls, products, exchanges, and the program's own kernels.
 
 use devarray::gather::IndexError;
 
@@ -6,7 +6,7 @@ use super::{Engine, Work, gather::Mistake};
 use crate::finding::{Finding, Memory};
 
 impl Engine {
-    /// Runs the gather in front of a lane. True: nothing of it is left.
+    /// Runs the gather at the front of a lane. Returns true if nothing of it is left.
     pub(super) fn run_gather(&mut self, lane: usize) -> bool {
         let Some(op) = self.lanes.front_mut(lane) else { return true };
         let Work::Gather(gathered) = &op.work else { return true };
@@ -22,7 +22,7 @@ impl Engine {
         true
     }
 
-    /// Makes the call in front of a lane. True: nothing of it is left.
+    /// Makes the order call at the front of a lane. Returns true if nothing of it is left.
     pub(super) fn run_order(&mut self, lane: usize) -> bool {
         let Some(op) = self.lanes.front_mut(lane) else { return true };
         let Work::Order(ordered) = &op.work else { return true };
@@ -31,7 +31,7 @@ impl Engine {
         true
     }
 
-    /// Multiplies the matrices in front of a lane. True: nothing of it is left.
+    /// Multiplies the matrices at the front of a lane. Returns true if nothing of it is left.
     pub(super) fn run_product(&mut self, lane: usize) -> bool {
         let Some(op) = self.lanes.front_mut(lane) else { return true };
         let Work::Product(multiplied) = &op.work else { return true };
@@ -47,17 +47,17 @@ impl Engine {
         true
     }
 
-    /// Takes the first index that a gather found to be out of range.
+    /// Takes the first index out of range that a gather found.
     pub(crate) fn take_index_error(&mut self, gather: u64) -> Option<IndexError> {
         self.ledger.index_errors.remove(&gather)
     }
 
-    /// Whether host functions run twice from now on; not without the judge.
+    /// Sets whether host functions run twice from now on; without the judge they never do.
     pub(crate) fn check_kernels(&mut self, check: bool) {
         self.ledger.check_kernels = check && self.judge.is_on();
     }
 
-    /// Runs the kernel in front of a lane. True: nothing of it is left.
+    /// Runs the kernel at the front of a lane. Returns true if nothing of it is left.
     pub(super) fn run_kernel(&mut self, lane: usize) -> bool {
         let looks = self.looks_for_lints();
         let Some(op) = self.lanes.front_mut(lane) else { return true };

@@ -1,4 +1,4 @@
-//! Every order that makes a difference, and no other.
+//! Tries every order that makes a difference, and no other.
 
 mod races;
 mod search;
@@ -7,26 +7,25 @@ use super::{Explore, Failure};
 use crate::{MockDevice, Schedule, Trace};
 use search::Search;
 
-/// How an [exhaustive search](Explore::exhaustive) ended that found nothing wrong.
+/// The result of an [exhaustive search](Explore::exhaustive) that found nothing wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exhausted {
-    /// Runs.
+    /// The number of runs.
     pub runs: u64,
-    /// Whether nothing is left to try. If not, the limit was reached.
+    /// Whether nothing is left to try. If not, the limit of runs was reached.
     pub is_complete: bool,
 }
 
 impl Explore {
-    /// Runs a small program in every order of its operations that can make a difference: two orders
-    /// differ if two operations that touch a common byte, one of them writing it, change
-    /// places, or an event's operation and a query of it, or a free and a question for free
-    /// memory. A program that orders all of that itself has one order. At most `most_runs` runs;
-    /// they are many soon for a program that polls.
+    /// Runs a small program in every order of its operations that can make a difference. Two orders differ if
+    /// these change places: two operations that touch a common byte, one of them writing it; an event's
+    /// operation and a query of it; or a free and a query of free memory. A program that orders all of that
+    /// itself has one order. Makes at most `most_runs` runs; a program that polls soon needs many.
     ///
-    /// Operations run whole, at fresh addresses, and times are not looked at: tearing, reuse and
-    /// clocks are for the random schedules. The program must do the same whenever the device
-    /// does, so it must not start threads.
+    /// Operations run whole, at fresh addresses, and times are ignored: torn operations, reuse of addresses
+    /// and clocks are left to the random schedules. The program must do the same whenever the device does, so
+    /// it must not start threads.
     ///
     /// ```
     /// use devarray::{Array, Context, Result};

@@ -1,4 +1,4 @@
-//! A run that is wrong, as a person reads it.
+//! A wrong run, as it is reported to a person.
 
 use std::{fmt, ops::Deref, str::FromStr, thread};
 
@@ -7,52 +7,54 @@ use crate::{
     Report, Trace,
 };
 
-/// A run that is wrong, and the choices that make it so.
+/// A wrong run, and the choices that make it wrong.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Failure {
     /// The mistake.
     pub wrong: Wrong,
-    /// The choices of the run, as few of them other than 0 as still show it.
+    /// The choices of the run, with the fewest possible that are not 0.
     pub trace: Trace,
-    /// The calls that are to fail in it.
+    /// The planned failures of calls.
     pub plan: Box<FaultPlan>,
     /// The calls that failed because the plan names them.
     pub failed: Box<FailedCalls>,
-    /// What the devices of the run do beyond CUDA's promises.
+    /// The behaviour of the run's devices beyond CUDA's promises.
     pub profile: Profile,
-    /// The [profiles that were tried](crate::Explore::profiles) and under which nothing is wrong.
+    /// The [profiles that were tried](crate::Explore::profiles) under which nothing is wrong.
     pub right_under: ProfileSet,
-    /// Runs before it that were right.
+    /// The number of runs before it, which were right.
     pub runs: u64,
     /// The schedule that first showed it.
     pub schedule: Box<str>,
-    /// What the program panicked with, if it did so besides a mistake that the judge found.
+    /// The message of the program's panic, if it panicked in addition to a mistake that the judge
+    /// found.
     pub panic: Option<Box<str>>,
 }
 
-/// What is wrong with a run.
+/// The mistake of a run.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Wrong {
-    /// The judge found a mistake: the first.
+    /// The judge found a mistake; this is the first one.
     Found(Box<Finding>),
     /// The program panicked, with this message.
     Panicked(String),
-    /// Something is alive although the program's handles are gone.
+    /// Something is alive although the program's handles were dropped.
     Leaked(Box<Report>),
-    /// The device itself broke a rule of all devices: a mistake of the simulator.
+    /// The device itself broke a rule of all devices: a bug of the simulator.
     Broken(String),
-    /// Not known: read from a line that only says how to repeat the run.
+    /// Unknown: this was read from a line that only tells how to repeat the run.
     Unknown,
 }
 
 impl Wrong {
-    /// Whether the two are the same failure: the same kind of mistake, or a panic, or a leak.
+    /// Whether both are the same failure: the same kind of mistake, a panic at the same assertion,
+    /// or a leak.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Found(one), Self::Found(two)) => one.code == two.code,
-            // The values that an assertion shows may differ; its first line is the assertion.
+            // The values that an assertion shows may differ; its first line identifies it.
             (Self::Panicked(one), Self::Panicked(two)) => one.lines().next() == two.lines().next(),
             (Self::Leaked(_), Self::Leaked(_)) | (Self::Broken(_), Self::Broken(_)) => true,
             _ => false,
@@ -91,7 +93,7 @@ impl fmt::Display for Failure {
             .name()
             .filter(|name| *name != "main")
             .map_or_else(String::new, |name| format!(" {name}"));
-        // Plans have characters that mean something to a shell.
+        // Plans contain characters that are special to a shell.
         let version = match self.profile {
             Profile::Strict => "v1".to_owned(),
             profile => format!("v1+{profile}"),
@@ -106,10 +108,10 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Failed calls that are told one by one.
+/// The most failed calls that are listed one by one.
 const MOST_TOLD: usize = 3;
 
-/// The calls of a run that failed because a plan names them, the first first.
+/// The calls of a run that failed because a plan names them, in order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct FailedCalls(pub(super) Vec<Fired>);
 
@@ -137,7 +139,7 @@ impl fmt::Display for FailedCalls {
     }
 }
 
-/// Reads the run that a `DEVARRAY_REPLAY` names.
+/// Reads the run that a value of `DEVARRAY_REPLAY` names.
 impl FromStr for Failure {
     type Err = ParseReplayError;
 
@@ -171,7 +173,7 @@ impl FromStr for Failure {
     }
 }
 
-/// A text that names no run.
+/// The error for a text that names no run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseReplayError(String);
 

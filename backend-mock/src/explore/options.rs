@@ -5,7 +5,7 @@ use crate::{Builder, FaultPlan, MockDevice, Profile, Schedule};
 /// The schedules that need no seed.
 pub(super) const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
 
-/// The options that determine a run, beside the program.
+/// The options that, with the program, determine a run.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
     pub(super) profile: Profile,
@@ -18,7 +18,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The devices that programs run on.
+    /// A builder for the devices that programs run on.
     pub(super) fn builder(&self) -> Builder {
         MockDevice::builder()
             .profile(self.profile)

@@ -1,4 +1,4 @@
-//! A search like a test, or the one run that a variable of the environment asks for.
+//! A search that panics like a test, or the single run that an environment variable asks for.
 
 use std::env::{self, VarError};
 
@@ -8,7 +8,7 @@ use crate::MockDevice;
 /// The variable that names one run to repeat.
 const REPLAY: &str = "DEVARRAY_REPLAY";
 
-/// Panics if the search finds a run that is wrong, or if the one run that is asked for is.
+/// Panics if the search finds a wrong run, or if the single run that is asked for is wrong.
 #[track_caller]
 pub(crate) fn like_a_test<R, F: Fn(MockDevice) -> R>(
     exploration: &Explore,

@@ -1,4 +1,4 @@
-//! One run, and what is wrong with it.
+//! One run, and the mistake in it.
 
 use std::{
     num::NonZeroUsize,
@@ -10,24 +10,25 @@ use devarray::{Error, backend::Device as _};
 use super::{FailedCalls, Failure, Wrong, options::Options, shrink, witness};
 use crate::{FaultKind, Fired, MockDevice, ProfileSet, Schedule, Site, Trace, engine::Happened, panics};
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// None if it is right.
+    /// None if the run is right.
     pub(super) wrong: Option<Wrong>,
     pub(super) trace: Trace,
-    /// The message of the program's panic, if that is not the failure already.
+    /// The message of the program's panic, if the panic is not the failure itself.
     pub(super) panic: Option<String>,
-    /// The faults of the plan that were met.
+    /// The faults of the plan that fired.
     pub(super) fired: Vec<Fired>,
-    /// What happened, until the program had ended and everything had run, if that was to be kept.
+    /// The events until the program had ended and everything had run, if they were recorded.
     pub(super) history: Vec<Happened>,
-    /// How often it was decided who goes on.
+    /// The number of choices of what continues.
     pub(super) steps: u64,
 }
 
 impl Options {
-    /// Runs the program, and makes the choices few if that is wrong. `runs` were right before it.
+    /// Runs the program, and reduces the choices if the run is wrong. `runs` is the number of runs
+    /// before it.
     pub(super) fn run_or_shrink<R>(
         &self,
         runs: u64,
@@ -82,7 +83,7 @@ impl Options {
     }
 }
 
-/// Whether one of the failures lets memory stay allocated: its free failed, or it is unknown
+/// Whether one of the failures allows memory to stay allocated: its free failed, or it is unknown
 /// whether work that uses it has ended.
 fn may_keep(fired: &[Fired]) -> bool {
     fired.iter().any(|fired| match (fired.site, fired.kind) {
@@ -91,8 +92,8 @@ fn may_keep(fired: &[Fired]) -> bool {
     })
 }
 
-/// A violation by the device itself: an operation lost, or several errors for one loss of the
-/// device.
+/// A violation by the device itself: an operation was lost, or one loss of the device gave several
+/// errors.
 fn broken(device: &MockDevice) -> Option<String> {
     let statistics = device.statistics();
     let ended = statistics.executed.operations() + statistics.cancelled.operations();

@@ -1,14 +1,14 @@
-//! Shrinks a wrong run to the fewest choices that keep it wrong.
+//! Reduces the choices of a wrong run to the fewest that keep it wrong.
 
 use super::Wrong;
 use crate::Trace;
 
-/// Runs that are tried at most.
+/// The most runs that are tried.
 const MOST_TRIES: usize = 500;
 
-/// Turns choices to 0, the benign one, for as long as the run stays wrong in the same way: first
-/// everything from some place on, by halves, then one by one from the end. Deterministic; what is
-/// kept is always the trace that a run recorded.
+/// Changes choices to 0, the harmless one, as long as the run stays wrong in the same way: first
+/// everything from some place on, by halves, then one by one from the end. Deterministic. The kept
+/// trace is always one that a run recorded.
 pub(super) fn shrink(
     mut wrong: Wrong,
     trace: Trace,
@@ -38,7 +38,8 @@ pub(super) fn shrink(
         }
         keep += (best.len() - keep).div_ceil(2);
     }
-    // A choice may become needless when a later one is gone: until a whole round changes nothing.
+    // A choice may become unnecessary when a later one is gone, so rounds are repeated until
+    // nothing changes.
     loop {
         let before = best.clone();
         let mut at = best.len();
@@ -57,14 +58,14 @@ pub(super) fn shrink(
     (wrong, best.into())
 }
 
-/// Without the zeros at the end, which mean nothing.
+/// The choices without the zeros at the end, which mean nothing.
 pub(super) fn trimmed(trace: &Trace) -> Vec<usize> {
     let choices = trace.choices();
     let len = choices.iter().rposition(|&choice| choice != 0).map_or(0, |last| last + 1);
     choices[..len].to_vec()
 }
 
-/// The measure to shrink: choices that are not benign, then length.
+/// The size to reduce: the number of choices that are not 0, then the length.
 fn size(choices: &[usize]) -> (usize, usize) {
     (choices.iter().filter(|&&choice| choice != 0).count(), choices.len())
 }

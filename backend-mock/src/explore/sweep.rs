@@ -1,34 +1,35 @@
-//! Every call of a program failed once, in every way.
+//! Makes every call of a program fail once, in every way.
 
 use std::{cell::Cell, collections::BTreeMap};
 
 use super::{Explore, Failure, options::FIXED, replay_variable::like_a_test};
 use crate::{FaultKind, MockDevice, Site};
 
-/// What was failed when a [sweep](Explore::sweep) found nothing wrong.
+/// The failures that were tried when a [sweep](Explore::sweep) found nothing wrong.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Swept {
-    /// Runs, those at the end in which nothing was left to fail among them.
+    /// The number of runs, including the last ones, in which no call was left to fail.
     pub runs: u64,
-    /// Runs in which the program returned the failure.
+    /// The number of runs in which the program returned the failure.
     pub told: u64,
-    /// Runs in which the program returned no error: a second try succeeded, or a clean-up failed.
+    /// The number of runs in which the program returned no error: a second try succeeded, or a
+    /// clean-up failed.
     pub survived: u64,
-    /// How often a call was failed, by site and kind.
+    /// The number of failed calls, by site and kind.
     pub failed: BTreeMap<(Site, FaultKind), u64>,
 }
 
-/// Fails every call that `program` makes of its device, one a run, in every way that leaves the
-/// process alive, under the three fixed schedules, and panics like a test at the first run that is
-/// wrong. [`Explore::sweep`] says what is wrong.
+/// Makes every call that `program` makes to its device fail, one in each run, in every way that
+/// leaves the process alive, under the three fixed schedules. Panics like a test at the first wrong
+/// run. [`Explore::sweep`] tells when a run is wrong.
 ///
 /// The program must return errors instead of panicking on them.
 ///
 /// # Panics
 ///
 /// If a run is wrong, or the variable `DEVARRAY_REPLAY` is malformed;
-/// [`explore()`](super::explore()) says what it is for.
+/// [`explore()`](super::explore()) explains the variable.
 #[track_caller]
 pub fn sweep<T, E>(program: impl Fn(MockDevice) -> Result<T, E>) {
     like_a_test(&Explore::new(), program, |program| Explore::new().sweep(program).map(drop));
@@ -36,22 +37,22 @@ pub fn sweep<T, E>(program: impl Fn(MockDevice) -> Result<T, E>) {
 
 impl Explore {
     /// Runs the program again and again: the first call of the backend fails in the first run, the
-    /// second in the second, until a run ends without having reached the call that was to fail. So
-    /// for each of the three fixed schedules and each of these kinds:
+    /// second call in the second run, and so on, until a run ends before it reaches the call that
+    /// was to fail. This is done for each of the three fixed schedules and each of these kinds:
     /// [`Cancelled`](FaultKind::Cancelled), [`Lost`](FaultKind::Lost), [`Torn`](FaultKind::Torn)
-    /// and [`Late`](FaultKind::Late). ([`Refused`](FaultKind::Refused) differs from the first only
-    /// in waits with an unknown end, which may have to abort the process: a scope that lends out
-    /// borrowed memory cannot return. A plan given by [`faults`](Self::faults) can have them, and
-    /// applies beside the sweep.)
+    /// and [`Late`](FaultKind::Late). ([`Refused`](FaultKind::Refused) differs from the first kind
+    /// only in waits with an unknown end, which may have to abort the process: a scope that lends
+    /// out borrowed memory cannot return. A plan given by [`faults`](Self::faults) can have such
+    /// failures, and applies in addition to the sweep.)
     ///
     /// A run is wrong if the program panics, if the judge finds a mistake, if an operation neither
-    /// ran nor was cancelled, if a lost device returns anything but the error that lost it, or if
+    /// ran nor was cancelled, if a lost device returns any error but the one that lost it, or if
     /// something is alive at the end. Device memory of a lost device is gone with it; memory kept
     /// by a failed free or unpinning may stay.
     ///
     /// # Errors
     ///
-    /// The first run that is wrong, with the plan that makes it so.
+    /// The first wrong run, with the plan that makes it wrong.
     pub fn sweep<T, E>(&self, program: impl Fn(MockDevice) -> Result<T, E>) -> Result<Swept, Failure> {
         let mut swept = Swept::default();
         for schedule in FIXED {

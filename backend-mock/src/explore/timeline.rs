@@ -1,4 +1,4 @@
-//! What ran when in a run that is wrong.
+//! The timeline of a wrong run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,8 +8,8 @@ use super::{Explore, Failure};
 use crate::{MockDevice, Schedule, panics};
 
 impl Explore {
-    /// What ran when in a run that is wrong, the mistake marked: runs the program once more, with
-    /// the choices and failures of that run.
+    /// The timeline of a wrong run, with the mistake marked: runs the program once more, with the
+    /// choices and failures of that run.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -32,7 +32,7 @@ impl Explore {
         let explore = self.clone().faults((*failure.plan).clone());
         let options = explore.options(Schedule::Replay(failure.trace.clone()), 0);
         let device = options.builder().record_timeline(true).build();
-        // The program may panic, as in any run: that is what the timeline is to show.
+        // The program may panic, as in any run; the timeline is to show that.
         let ended = panics::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
         let _ = ended.map_err(panics::message);
         device.finish();

@@ -1,4 +1,5 @@
-//! Finds a run in which the order that nothing forbids did happen, as evidence of a mistake.
+//! Finds a run in which the unordered operations did run in the wrong order, as evidence of a
+//! mistake.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,13 +9,13 @@ use super::{
 };
 use crate::{Finding, MockDevice, Schedule, panics};
 
-/// Seeds that are tried, if no fixed schedule shows it.
+/// The number of seeds that are tried, if no fixed schedule shows it.
 const SEEDS: u64 = 16;
 
-/// Operations that are shown on either side.
+/// The number of operations that are shown on either side.
 const AROUND: usize = 3;
 
-/// What was found, and the first schedule that acts it out among its notes.
+/// The mistake, with a note about the first schedule that shows it happening.
 pub(super) fn added<R>(wrong: Wrong, options: &Options, program: &impl Fn(MockDevice) -> R) -> Wrong {
     let Wrong::Found(mut finding) = wrong else { return wrong };
     if finding.operation.stream.is_some() && !finding.with.is_empty() {
@@ -32,10 +33,10 @@ pub(super) fn added<R>(wrong: Wrong, options: &Options, program: &impl Fn(MockDe
     Wrong::Found(finding)
 }
 
-/// In which order operations ran, if the run has the same mistake.
+/// The order in which operations ran, if the run has the same mistake.
 fn order<R>(options: &Options, finding: &Finding, program: &impl Fn(MockDevice) -> R) -> Option<Vec<u64>> {
     let device = options.builder().record_order(true).build();
-    // Like in a run of the search, nothing of the program is relied on after a panic.
+    // After a panic, nothing of the program is relied on.
     let ended = panics::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
     let _ = ended.map_err(panics::message);
     let names = |finding: &Finding| {
@@ -46,7 +47,7 @@ fn order<R>(options: &Options, finding: &Finding, program: &impl Fn(MockDevice) 
     if same { device.order() } else { None }
 }
 
-/// How one of the operations that should have come before came after, in words.
+/// Tells in words how an operation that should have come before came after.
 fn overtaken(finding: &Finding, order: &[u64]) -> Option<String> {
     let place = |number: u64| order.iter().position(|&ran| ran == number);
     let later = finding.operation.number;

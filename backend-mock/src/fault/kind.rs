@@ -5,24 +5,25 @@ use devarray::{Error, backend::Quiesced};
 use super::Site;
 use crate::backend::BACKEND;
 
-/// How a call that a [plan](super::FaultPlan) names fails.
+/// The way in which a call that a [plan](super::FaultPlan) names fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// The call returns an error and changes nothing: out of memory where memory is asked for, else
-    /// an error of the driver. A wait ends with its work in an unknown state, as when an operation
-    /// is stuck.
+    /// The call returns an error and changes nothing: out of memory if memory is asked for,
+    /// otherwise an error of the driver. After a wait, the state of the work is unknown, as if an
+    /// operation were stuck.
     Refused,
-    /// A wait fails, and what it covers is cancelled. Other calls are refused.
+    /// A wait fails, and the work that it covers is cancelled. Other calls are refused.
     Cancelled,
     /// The device is lost at this call: work in flight is cancelled, and every later call returns
     /// the same error.
     Lost,
     /// The call returns as if nothing were wrong. The operation it enqueued moves some of its bytes
-    /// when it runs, and then the device is lost. A call that enqueues nothing loses the device
-    /// at once.
+    /// when it runs, and then the device is lost. A call that enqueues nothing loses the device at
+    /// once.
     Torn,
-    /// A query that could say yes by taking a step takes none and says no. No fault elsewhere.
+    /// A query that could return true by taking a step takes none and returns false. No fault at
+    /// other sites.
     Late,
 }
 
@@ -47,7 +48,7 @@ impl FaultKind {
         Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("?", |(_, name)| name)
     }
 
-    /// The error that a call of the site returns. `requested_bytes`: what it asks for, if it
+    /// The error that a call of the site returns. `requested_bytes`: the size it asks for, if it
     /// allocates.
     pub(super) fn error(self, site: Site, requested_bytes: usize) -> Error {
         let operation = site.name();
@@ -64,7 +65,7 @@ impl FaultKind {
         }
     }
 
-    /// The end of a wait.
+    /// The result of a wait.
     pub(super) fn quiesced(self) -> Quiesced {
         match self {
             Self::Refused => Quiesced::Unknown(self.error(Site::Synchronize, 0)),
@@ -74,7 +75,7 @@ impl FaultKind {
     }
 }
 
-/// What CUDA calls an unknown error.
+/// CUDA's code for an unknown error.
 const REFUSED_CODE: i32 = 999;
-/// What CUDA calls a failed launch, which loses the context.
+/// CUDA's code for a failed launch, which loses the context.
 const LOST_CODE: i32 = 719;

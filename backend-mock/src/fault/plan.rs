@@ -1,16 +1,15 @@
-//! Which calls fail, written down.
+//! The plan of failures: which calls fail, in a form that can be written down.
 
 use std::{fmt, ops::Range, str::FromStr};
 
 use super::{FaultKind, Site};
 
-/// Which calls of the backend fail, and how. An empty plan fails none.
+/// The calls of the backend that fail, and how they fail. With an empty plan, no call fails.
 ///
-/// Calls are counted from 0, calls of one site or of any. Where two rules name one call, the first
-/// counts. Every random choice is drawn from the seed of the device, recorded, and repeated with
-/// its trace.
+/// Calls are counted from 0, either the calls of one site or all calls. If two rules name one call, the first
+/// rule counts. Every random choice is drawn from the device's seed, recorded, and repeated with its trace.
 ///
-/// Written and read as rules with semicolons between:
+/// A plan is written and read as rules separated by semicolons:
 ///
 /// | rule | which calls |
 /// |---|---|
@@ -36,7 +35,7 @@ pub struct FaultPlan {
     pub(crate) pressure: Pressure,
 }
 
-/// Calls of a site, or of any, that fail in one way.
+/// Calls of one site, or of any, that fail in one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) site: Option<Site>,
@@ -44,25 +43,25 @@ pub(super) struct Rule {
     pub(super) kind: FaultKind,
 }
 
-/// Which of the calls.
+/// The choice among these calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum When {
     /// The calls with these numbers.
     Window(Range<u64>),
-    /// Once in this many times.
+    /// One call in this number, at random.
     OneIn(usize),
-    /// Once in this many times, at sites that were chosen for this run.
+    /// One call in this number, at random, at sites that were chosen for this run.
     Buggify(usize),
 }
 
-/// How scarce device memory is, beyond its limit.
+/// Limits of device memory beyond its size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Pressure {
-    /// Bytes that can be allocated altogether, freed or not.
+    /// The most bytes that can be allocated in total, freed or not.
     pub(crate) budget_bytes: Option<usize>,
-    /// The most that is free in one piece.
+    /// The most bytes that are free in one piece.
     pub(crate) hole_bytes: Option<usize>,
-    /// Freed memory stays taken until the host waits for something.
+    /// Whether freed memory stays in use until the host waits for something.
     pub(crate) holds_freed: bool,
 }
 
@@ -73,49 +72,50 @@ impl FaultPlan {
         Self::default()
     }
 
-    /// The call number `n` of the site, from 0; of any site if `None`.
+    /// Makes call number `n` of the site fail, counted from 0; of any site if `None`.
     #[must_use]
     pub fn nth(self, site: impl Into<Option<Site>>, n: u64, kind: FaultKind) -> Self {
         self.window(site, n..n.saturating_add(1), kind)
     }
 
-    /// The calls of the site with these numbers, from 0; of any site if `None`. An empty window
-    /// fails none.
+    /// Makes the calls of the site with these numbers fail, counted from 0; of any site if `None`. With an
+    /// empty window, no call fails.
     #[must_use]
     pub fn window(self, site: impl Into<Option<Site>>, calls: Range<u64>, kind: FaultKind) -> Self {
         self.rule(site.into(), When::Window(calls), kind)
     }
 
-    /// Each call of the site, or of any if `None`, once in `n` times, all by 1 and none by 0.
+    /// Makes each call of the site, or of any if `None`, fail with a chance of one in `n`: all calls for 1,
+    /// none for 0.
     #[must_use]
     pub fn one_in(self, n: usize, site: impl Into<Option<Site>>, kind: FaultKind) -> Self {
         self.rule(site.into(), When::OneIn(n), kind)
     }
 
-    /// In each run about a quarter of the sites, each of whose calls is refused once in `n` times,
-    /// all by 1 and none by 0. So runs differ more than they do when every call is equally
-    /// likely to fail.
+    /// In each run, chooses about a quarter of the sites and refuses each of their calls with a chance of one
+    /// in `n`: all calls for 1, none for 0. So runs differ more than if every call were equally likely to
+    /// fail.
     #[must_use]
     pub fn buggify(self, n: usize) -> Self {
         self.rule(None, When::Buggify(n), FaultKind::Refused)
     }
 
-    /// Device memory runs out for good once `bytes` have been allocated altogether, freed or not.
+    /// Device memory is exhausted for good once `bytes` have been allocated in total, freed or not.
     #[must_use]
     pub fn budget_bytes(mut self, bytes: usize) -> Self {
         self.pressure.budget_bytes = Some(bytes);
         self
     }
 
-    /// Device memory is fragmented: no more than this is free in one piece.
+    /// Device memory is fragmented: at most this many bytes are free in one piece.
     #[must_use]
     pub fn hole_bytes(mut self, bytes: usize) -> Self {
         self.pressure.hole_bytes = Some(bytes);
         self
     }
 
-    /// Freed device memory stays taken until the host waits for a stream or an event: out of memory
-    /// that waiting cures.
+    /// Freed device memory stays in use until the host waits for a stream or an event: an out-of-memory
+    /// condition that waiting cures.
     #[must_use]
     pub fn hold_freed(mut self) -> Self {
         self.pressure.holds_freed = true;
@@ -128,7 +128,7 @@ impl FaultPlan {
         *self == Self::default()
     }
 
-    /// How many rules name calls.
+    /// The number of rules that name calls.
     pub(crate) fn len(&self) -> usize {
         self.rules.len()
     }
@@ -181,7 +181,7 @@ impl FromStr for FaultPlan {
     }
 }
 
-/// The plan with one more rule, or what is wrong with the rule.
+/// The plan with one more rule, or the mistake in the rule.
 fn add(plan: FaultPlan, rule: &str) -> Result<FaultPlan, String> {
     let number = |field: &str, text: &str| {
         text.parse::<u64>().map_err(|_| format!("{field} {text:?} is not a number"))
@@ -241,11 +241,11 @@ fn names(names: impl Iterator<Item = &'static str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// A text that is not a plan: which rule, and what is wrong with it.
+/// The error for a text that is not a plan: the rule, and the mistake in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseFaultPlanError {
     rule: String,
-    /// From 1.
+    /// The number of the rule, from 1.
     number: usize,
     problem: String,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Kinds of findings. Written with their class: `error[DA06]`, `may[DA21]`, `lint[DA26]`.
+/// The kinds of findings. Written with their class: `error[DA06]`, `may[DA21]`, `lint[DA26]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
@@ -22,12 +22,13 @@ pub enum Code {
     DoubleFree,
     /// DA08: an operation reaches outside a memory.
     OutOfBounds,
-    /// DA10: bytes that were never given a value are brought to the host, or read by a function, a
+    /// DA10: bytes that never got a value are downloaded to the host, or read by a function, a
     /// reduction, a gather or a kernel.
     Uninitialized,
-    /// DA11: one operation reads what it writes, or writes it twice, and is no function in place.
+    /// DA11: one operation reads bytes that it writes, or writes bytes twice, and is no function in
+    /// place.
     Overlap,
-    /// DA12: something was still alive in the end.
+    /// DA12: something was still alive at the end.
     Leak,
     /// DA13: work of other code touches bytes of an array that it did not declare.
     Undeclared,
@@ -35,11 +36,11 @@ pub enum Code {
     OutsideArgument,
     /// DA15: the host function of a kernel leaves elements unwritten that it declares to write.
     Unwritten,
-    /// DA16: what the host function of a kernel writes depends on bytes that it may not read.
+    /// DA16: the output of a kernel's host function depends on bytes that it may not read.
     UndeclaredRead,
     /// DA17: the host function of a kernel panicked.
     HostPanicked,
-    /// DA18: an index comes twice, and the program said that none does.
+    /// DA18: an index occurs twice, though the program said that none does.
     RepeatedIndex,
     /// DA30: ranks make calls that differ: in the operation, its elements, or the root.
     RanksDisagree,
@@ -51,8 +52,8 @@ pub enum Code {
     RankGone,
     /// DA34: a rank waits outside the library, and so all others wait for it.
     RankBlocked,
-    /// DA21: right only under some [profiles](crate::Profile): CUDA allows the behaviour it needs,
-    /// but does not promise it.
+    /// DA21: right only under some [profiles](crate::Profile): CUDA allows the behaviour that it
+    /// needs, but does not promise it.
     ReliesOnProfile,
     /// DA26: the host reads write-combined memory. Right, but slow.
     SlowRead,
@@ -60,12 +61,12 @@ pub enum Code {
     NeedlessSync,
     /// DA28: a stream waits for an event that it comes after already.
     NeedlessWait,
-    /// DA29: nothing that a kernel writes depends on an argument that it declares to read. Right
-    /// for some contents.
+    /// DA29: no output of a kernel depends on an argument that it declares to read. Right for some
+    /// contents.
     UnusedInput,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Class {
@@ -73,7 +74,7 @@ pub enum Class {
     Error,
     /// Relies on documented behaviour that may happen but is not promised.
     May,
-    /// Right, but slow or needless. Looked for only [on request](crate::Builder::lints).
+    /// Right, but slow or needless. Reported only [on request](crate::Builder::lints).
     Lint,
 }
 
@@ -112,7 +113,7 @@ impl Code {
         }
     }
 
-    /// How bad it is.
+    /// Its severity.
     #[must_use]
     pub const fn class(self) -> Class {
         match self {

@@ -1,18 +1,19 @@
-//! The accesses that may still conflict, each kept once for all bytes that it touched.
+//! Lists of the accesses that may still conflict. Each access is kept once for all bytes that it
+//! touched.
 
 use super::clock::{Clock, Position};
 use crate::finding::{Access, Operation};
 
-/// Number of links at which the first sweep looks for those that do not matter any more.
+/// The number of links at which the first sweep removes those that no longer matter.
 const FIRST_SWEEP: usize = 64;
 
-/// One access that a later one may race with, or the beginning or end of a memory.
+/// An access that a later one may race with, or the allocation or free of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ListedAccess {
     pub(crate) position: Position,
     pub(crate) operation: Operation,
     pub(crate) access: Access,
-    /// Whether it is the read of the source of an upload of pageable memory.
+    /// Whether it reads the source of an upload of pageable memory.
     pub(crate) of_pageable: bool,
 }
 
@@ -31,20 +32,20 @@ impl ListedAccess {
     }
 }
 
-/// A list of accesses, by its newest. Lists share what they have in common, and never change.
+/// A list of accesses, identified by its newest. Lists share common parts, and never change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct List(usize);
 
-/// The accesses to a memory, as lists.
+/// A memory's accesses, as lists.
 pub(super) trait HasLists {
-    /// How many lists there are, each as often as it occurs.
+    /// The number of lists, each counted as often as it occurs.
     fn len(&self) -> usize;
 
-    /// Puts other lists in the place of all, and forgets bytes for which there is none.
+    /// Replaces every list, and forgets bytes that get no list.
     fn replace(&mut self, with: impl FnMut(List) -> Option<List>);
 }
 
-/// An access, and those before it.
+/// An access, and the list of the accesses before it.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     note: ListedAccess,
@@ -65,7 +66,7 @@ impl Default for AccessLists {
 }
 
 impl AccessLists {
-    /// The list of one access after others.
+    /// The list of one access and, before it, another list.
     pub(super) fn list(&mut self, note: ListedAccess, before: Option<List>) -> List {
         self.links.push(Link { note, before });
         List(self.links.len() - 1)
@@ -81,7 +82,7 @@ impl AccessLists {
         })
     }
 
-    /// Another list without the accesses to drop.
+    /// A list with only the accesses to keep.
     pub(super) fn kept(&mut self, list: List, keep: &impl Fn(&ListedAccess) -> bool) -> Option<List> {
         let Link { note, before } = self.links[list.0];
         let kept = before.and_then(|before| self.kept(before, keep));
@@ -97,8 +98,8 @@ impl AccessLists {
         self.links.len() >= self.sweep_at
     }
 
-    /// Forgets accesses that the host knows, or that are in no shadow any more. `shadows` must be
-    /// all of them.
+    /// Forgets accesses that the host knows, or that no shadow has any more. `shadows` must be all
+    /// shadows.
     pub(super) fn sweep<'a, S: HasLists + 'a>(
         &mut self,
         host: &Clock,
@@ -111,12 +112,13 @@ impl AccessLists {
             shadow.replace(|list| self.moved(list, &mut swept, host, &mut lists));
             cells += shadow.len();
         }
-        // A sweep walks over all cells: there are some operations for each before the next.
+        // A sweep visits all cells, so the next one comes only after a number of operations in
+        // proportion to them.
         swept.sweep_at = FIRST_SWEEP.max(2 * swept.links.len()).max(cells / 8);
         *self = swept;
     }
 
-    /// The list among the swept ones, where it is put unless it is there.
+    /// The corresponding list among the swept ones. It is added if it is not there.
     fn moved(
         &self,
         list: List,
@@ -134,7 +136,7 @@ impl AccessLists {
         moved
     }
 
-    /// How many links there are, and how many are to be there at the next sweep.
+    /// The number of links, and the number at which the next sweep is made.
     #[cfg(test)]
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.links.len(), self.sweep_at)

@@ -1,4 +1,4 @@
-//! Exactly which bytes an operation touches.
+//! The exact set of bytes that an operation touches.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use super::{
     strided::{Parts, Strided, compress, first_range, joined},
 };
 
-/// A set of bytes. Never pitch times height: the gaps between rows are not in it.
+/// A set of bytes. Gaps between rows are not in it.
 ///
-/// Nearly every footprint is one strided set, which costs by its rank, not by its runs.
+/// Nearly every footprint is one strided set. Its cost depends on its rank, not on its number of runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bytes(Cells<()>);
 
@@ -22,13 +22,13 @@ impl Bytes {
         if range.is_empty() { Self::default() } else { Self(Cells::of(Strided::of(range), ())) }
     }
 
-    /// What a plan writes.
+    /// The bytes that a plan writes.
     pub(crate) fn destination(plan: &Plan) -> Self {
         let axes = plan.axes().iter().map(|axis| (axis.dst_stride_bytes, axis.extent));
         Self::strided(plan.dst_offset_bytes(), plan.run_bytes(), axes)
     }
 
-    /// What a plan reads.
+    /// The bytes that a plan reads.
     pub(crate) fn source(plan: &Plan) -> Self {
         let axes = plan.axes().iter().map(|axis| (axis.src_stride_bytes, axis.extent));
         Self::strided(plan.src_offset_bytes(), plan.run_bytes(), axes)
@@ -36,8 +36,8 @@ impl Bytes {
 
     /// Runs of `run` bytes from `offset` on, repeated along axes of (stride, extent).
     ///
-    /// The order of a walk does not matter for the set, so axes are sorted and those that continue
-    /// each other are one: a transposed read of a dense block is one piece.
+    /// The order in which a walk visits the bytes does not matter for the set, so axes are sorted, and axes
+    /// that continue each other are merged: a transposed read of a dense block is one piece.
     pub(crate) fn strided(offset: usize, run: usize, axes: impl Iterator<Item = (isize, usize)>) -> Self {
         let mut start = offset;
         let mut steps: SmallVec<[(usize, usize); 6]> = SmallVec::new();
@@ -60,8 +60,8 @@ impl Bytes {
         }
     }
 
-    /// Does the same for runs that overlap in no regular way. The cost depends on the number of bytes,
-    /// however often the axes reach one: each axis doubles the set until it is complete.
+    /// That set if runs overlap irregularly. The cost depends on the number of bytes, however often the
+    /// axes reach one: each step doubles the part of an axis that is covered.
     fn overlapping(start: usize, run: usize, steps: &[(usize, usize)]) -> Self {
         let mut ranges: Vec<_> = std::iter::once(start..start + run).collect();
         for &(stride, extent) in steps {
@@ -90,12 +90,12 @@ impl Bytes {
         Self(Cells::of_parts(parts))
     }
 
-    /// The sets it is made of, by first byte.
+    /// The sets that it consists of, by first byte.
     pub(super) fn sets(&self) -> impl Iterator<Item = &Strided> {
         self.0.all().iter().map(|cell| &cell.bytes)
     }
 
-    /// Its set, if it is one.
+    /// Its set, if it consists of one.
     pub(super) fn only_set(&self) -> Option<&Strided> {
         match self.0.all() {
             [only] => Some(&only.bytes),
@@ -107,7 +107,7 @@ impl Bytes {
         &self.0
     }
 
-    /// From the first byte to one past the last.
+    /// From the first byte to the end of the last.
     pub(crate) fn span(&self) -> Range<usize> {
         if let Some(set) = self.only_set() {
             return set.span();
@@ -116,12 +116,12 @@ impl Bytes {
         start..self.sets().map(Strided::end).max().unwrap_or(start)
     }
 
-    /// Whether there is none.
+    /// Whether it has no byte.
     pub(crate) fn is_empty(&self) -> bool {
         self.sets().next().is_none()
     }
 
-    /// Whether some byte is in both.
+    /// Whether both have a byte in common.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         let mut common = Parts::new();
         self.sets().any(|set| {
@@ -139,21 +139,21 @@ impl Bytes {
         Self::of_parts(parts)
     }
 
-    /// The bytes that the other has not.
+    /// The bytes that the other does not have.
     pub(crate) fn without(&self, other: &Self) -> Self {
         let mut parts = Parts::new();
         self.sets().for_each(|set| parts.extend(other.0.missing(set)));
         Self::of_parts(parts)
     }
 
-    /// The bytes that either has.
+    /// The bytes that at least one of the two has.
     pub(crate) fn with(&self, other: &Self) -> Self {
         let mut parts: Parts = self.without(other).sets().cloned().collect();
         parts.extend(other.sets().cloned());
         Self::of_parts(parts)
     }
 
-    /// The bytes of a set that are among these.
+    /// The bytes of `set` that are among these.
     pub(super) fn among(&self, set: &Strided) -> Parts {
         let mut parts = Parts::new();
         self.0.meeting(&set.span()).for_each(|cell| cell.bytes.common(set, &mut parts));
@@ -170,7 +170,7 @@ impl Bytes {
     }
 }
 
-/// Ranges and the same ranges further up, in order; those that overlap or touch are one.
+/// The ranges and the same ranges moved up, in order; ranges that overlap or touch are merged.
 fn with_moved(ranges: &[Range<usize>], by: usize) -> Vec<Range<usize>> {
     let mut moved = ranges.iter().map(|range| range.start + by..range.end + by).peekable();
     let mut all: Vec<Range<usize>> = Vec::new();
@@ -188,7 +188,7 @@ fn with_moved(ranges: &[Range<usize>], by: usize) -> Vec<Range<usize>> {
     all
 }
 
-/// Joins pieces, in order of their starts, that overlap or touch.
+/// Joins pieces that overlap or touch. The pieces must be in the order of their starts.
 impl FromIterator<Range<usize>> for Bytes {
     fn from_iter<I: IntoIterator<Item = Range<usize>>>(pieces: I) -> Self {
         let mut parts = Parts::new();
@@ -218,7 +218,7 @@ mod tests {
         bytes.sets().flat_map(every_byte).collect()
     }
 
-    /// Both sides against a walk over the runs of the plan.
+    /// Compares both sides with a walk over the runs of the plan.
     #[test]
     fn the_sets_of_a_plan_are_the_bytes_of_its_runs() {
         let (mut plans, mut sets) = (0, 0);
@@ -270,7 +270,8 @@ mod tests {
         assert_eq!(odd.first_common(&thirds), Some(12..16));
     }
 
-    /// Sets do not depend on how often a byte is reached: 2^40 runs, most on top of others.
+    /// The cost of a set does not depend on how often a byte is reached: 2^40 runs, most of them on top of
+    /// others.
     #[test]
     fn a_footprint_of_runs_that_overlap_costs_by_its_bytes() {
         for (one, two, run) in [(3, 2, 1), (5, 3, 2), (7, 11, 3)] {
@@ -289,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Unions, intersections and differences of random sets, against one flag a byte.
+    /// Compares unions, intersections and differences of random sets with one flag for each byte.
     #[test]
     fn sets_are_joined_and_cut() {
         let mut rng = crate::rng::SplitMix64::new(5);

@@ -1,4 +1,4 @@
-//! Sets of bytes side by side, each with a value.
+//! Disjoint sets of bytes, each with a value.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use smallvec::SmallVec;
 
 use super::strided::{Left, Parts, Strided};
 
-/// Bytes, and their value.
+/// A set of bytes and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cell<T> {
     pub(super) bytes: Strided,
     pub(super) value: T,
-    /// Where this cell and all before it end.
+    /// The end of this cell and of all cells before it.
     reach: usize,
 }
 
-/// Cells that share no byte, by first byte. Their spans may overlap.
+/// Cells that have no byte in common, ordered by first byte. Their spans may overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cells<T>(SmallVec<[Cell<T>; 1]>);
 
-/// Cells that are to take the place of others.
+/// Cells that are to replace others.
 pub(super) type NewCells<T> = SmallVec<[Cell<T>; 4]>;
 
 impl<T> Cell<T> {
@@ -47,7 +47,7 @@ impl<T: Copy> Cells<T> {
         &self.0
     }
 
-    /// Which cells may have a byte of a span: all others have none.
+    /// The cells that may have a byte of a span; no other cell has one.
     pub(super) fn over(&self, span: &Range<usize>) -> Range<usize> {
         let first = self.0.partition_point(|cell| cell.reach <= span.start);
         first..first + self.0[first..].partition_point(|cell| cell.bytes.start() < span.end)
@@ -59,7 +59,7 @@ impl<T: Copy> Cells<T> {
         self.0[self.over(span)].iter().filter(move |cell| start < cell.bytes.end())
     }
 
-    /// The cell with exactly these bytes, if it is the only one [over](Self::over) them.
+    /// The cell with exactly these bytes, if it is the only one in the range [`over`](Self::over).
     pub(super) fn only(&mut self, over: &Range<usize>, bytes: &Strided) -> Option<&mut Cell<T>> {
         match &mut self.0[over.clone()] {
             [cell] if cell.bytes == *bytes => Some(cell),
@@ -91,7 +91,7 @@ impl<T: Copy> Cells<T> {
         missing
     }
 
-    /// Adds the rest of some cells when the bytes of others are taken from them.
+    /// Adds the remainders of some cells after the bytes of other cells are taken away.
     pub(super) fn left_by<U: Copy>(&self, over: Range<usize>, others: &Cells<U>, new: &mut NewCells<T>) {
         for cell in &self.0[over] {
             let left = others.missing(&cell.bytes);
@@ -99,9 +99,9 @@ impl<T: Copy> Cells<T> {
         }
     }
 
-    /// Puts new cells in the place of old ones.
+    /// Replaces old cells by new ones.
     pub(super) fn replace(&mut self, mut old: Range<usize>, mut new: NewCells<T>) {
-        // What is left of a cell may begin behind others.
+        // The remainder of a cell may begin after the starts of following cells.
         if let Some(last) = new.iter().map(|cell| cell.bytes.start()).max() {
             let behind = self.0[old.end..].partition_point(|cell| cell.bytes.start() < last);
             new.extend(self.0[old.end..old.end + behind].iter().cloned());
@@ -123,13 +123,13 @@ impl<T: Copy> Cells<T> {
         self.reach_again(first, count);
     }
 
-    /// Whether all of these cells are ranges, as nearly all are.
+    /// Whether all of these cells are ranges, as nearly all cells are.
     pub(super) fn are_ranges(&self, over: &Range<usize>) -> bool {
         self.0[over.clone()].iter().all(|cell| cell.bytes.is_range())
     }
 
-    /// Like [`replace`](Self::replace), with ranges in order that end where the old cells end, or
-    /// before the next.
+    /// Like [`replace`](Self::replace), for new ranges that are in order and end before the cell
+    /// after the old ones.
     pub(super) fn replace_with_ranges(&mut self, old: Range<usize>, new: &[(Range<usize>, T)]) {
         let mut cells = new.iter().map(|(range, value)| Cell::new(Strided::of(range.clone()), *value));
         for (cell, new) in self.0[old.clone()].iter_mut().zip(&mut cells) {
@@ -143,13 +143,13 @@ impl<T: Copy> Cells<T> {
         self.reach_again(old.start, new.len());
     }
 
-    /// Drops the cells that a function wants dropped.
+    /// Keeps only the cells for which the function returns true.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&mut Cell<T>) -> bool) {
         self.0.retain(|cell| keep(cell));
         self.reach_again(0, self.0.len());
     }
 
-    /// `count` cells from `first` on have changed.
+    /// Updates `reach` after `count` cells from `first` on have changed.
     fn reach_again(&mut self, first: usize, count: usize) {
         let mut reach = if first == 0 { 0 } else { self.0[first - 1].reach };
         for (index, cell) in self.0[first..].iter_mut().enumerate() {
@@ -163,7 +163,7 @@ impl<T: Copy> Cells<T> {
 }
 
 impl Cells<()> {
-    /// The sets, which share no byte, in any order.
+    /// A set of cells from sets that share no byte, in any order.
     pub(super) fn of_parts(parts: Parts) -> Self {
         let mut cells = Self::default();
         cells.replace(0..0, parts.into_iter().map(|bytes| Cell::new(bytes, ())).collect());

@@ -1,26 +1,26 @@
-//! Vector clocks: what an operation knows to have happened before it.
+//! Vector clocks: the operations that an operation knows to have happened before it.
 
 use smallvec::SmallVec;
 
-/// An operation's place: the `tick`-th operation that its lane was given, counted from 1.
+/// The position of an operation: it is number `tick` of its lane, counted from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) lane: usize,
     pub(crate) tick: u64,
 }
 
-/// For each lane, the number up to which all of its operations happened before, in the order of
-/// lanes. A lane that is not in it is at 0: of many lanes, most know few others.
+/// For each lane, the number of its first operations that all happened before. Sorted by lane. A
+/// lane that is not listed has 0: most lanes know only a few others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Clock(SmallVec<[Position; 4]>);
 
 impl Clock {
-    /// Where the lane is, or would be.
+    /// The index of a lane in the list, or the index at which it would be.
     fn place(&self, lane: usize) -> usize {
         self.0.partition_point(|known| known.lane < lane)
     }
 
-    /// Up to which operation of the lane it knows.
+    /// The number of the lane's operations that it knows.
     pub(crate) fn of(&self, lane: usize) -> u64 {
         self.0.get(self.place(lane)).filter(|known| known.lane == lane).map_or(0, |known| known.tick)
     }
@@ -30,11 +30,11 @@ impl Clock {
         position.tick <= self.of(position.lane)
     }
 
-    /// Learns everything that the other knows.
+    /// Adds everything that the other knows.
     pub(crate) fn join(&mut self, other: &Self) {
         let mut at = 0;
         for &theirs in &other.0 {
-            // Mostly both know the same lanes.
+            // Usually both know the same lanes.
             if self.0.get(at).is_some_and(|known| known.lane < theirs.lane) {
                 at += self.0[at..].partition_point(|known| known.lane < theirs.lane);
             }
@@ -46,7 +46,7 @@ impl Clock {
         }
     }
 
-    /// The lane is given its next operation.
+    /// Counts the next operation of the lane.
     pub(crate) fn tick(&mut self, lane: usize) -> Position {
         let next = Position { lane, tick: self.of(lane) + 1 };
         self.join(&Self(SmallVec::from_slice(&[next])));

@@ -1,4 +1,4 @@
-//! Declared and actual accesses of work of other code.
+//! Compares the declared accesses of other code with its actual ones.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -14,12 +14,12 @@ use crate::{
     finding::Access,
 };
 
-/// The bytes that were declared, of each memory.
+/// The bytes that were declared, for each memory.
 #[derive(Debug, Default)]
 pub(crate) struct Declared {
     read: BTreeMap<BufferId, Initialized>,
     written: BTreeMap<BufferId, Initialized>,
-    /// Lists for people the access, the memory and the bytes, in the order of declaration.
+    /// The access, the memory and the bytes of each declaration, in order, for messages.
     told: Vec<(Access, BufferId, Range<usize>)>,
 }
 
@@ -28,7 +28,7 @@ impl Declared {
         let mut declared = Self::default();
         for access in accesses {
             let (id, bytes) = (access.buffer.id(), bytes_of(access));
-            // Who says that it writes may read, too.
+            // Work that is declared to write may also read.
             declared.read.entry(id).or_default().set(&bytes, true);
             if access.write {
                 declared.written.entry(id).or_default().set(&bytes, true);
@@ -39,12 +39,12 @@ impl Declared {
         declared
     }
 
-    /// Whether some of a memory was declared.
+    /// Whether any bytes of a memory were declared.
     pub(crate) fn names(&self, id: BufferId) -> bool {
         self.read.contains_key(&id)
     }
 
-    /// The first bytes of device memory that an operation touches without their being declared.
+    /// The first undeclared bytes of device memory that an operation touches.
     pub(crate) fn missing(&self, touch: &Touch) -> Option<(BufferId, Range<usize>)> {
         let Place::Device(id) = touch.place else { return None };
         let allowed = match touch.access {
@@ -54,13 +54,13 @@ impl Declared {
         };
         let missing = match allowed {
             Some(allowed) => allowed.first_missing(&touch.bytes)?,
-            // Nothing of it was declared, so the first run is already missing.
+            // No bytes of it were declared, so the first run is missing already.
             None => Initialized::default().first_missing(&touch.bytes)?,
         };
         Some((id, missing))
     }
 
-    /// What was declared, in one line.
+    /// The declarations, in one line.
     pub(crate) fn told(&self) -> String {
         let each = self.told.iter().map(|(access, id, Range { start, end })| {
             let verb = if *access == Access::Write { "writes" } else { "reads" };
@@ -78,7 +78,7 @@ pub(super) fn bytes_of(access: &DeclaredAccess<'_, impl Allocated>) -> Bytes {
         .and_then(|dense| Plan::new(&dense, layout, access.item_bytes, &Capabilities::default()));
     match plan.ok().and_then(|plan| plan.moved(0, start)) {
         Some(plan) => Bytes::source(&plan),
-        // Elements repeated more often than can be counted: all from the first to the last.
+        // Elements are repeated more often than can be counted, so all bytes of the span are taken.
         None => {
             let span = layout.span();
             let at = |element: usize| (element * access.item_bytes).saturating_add_signed(start);

@@ -1,10 +1,10 @@
-//! Bytes that may or may not have a value, which only a run can tell.
+//! Bytes for which it is known only at run time whether they have a value.
 //!
-//! Indices and a mask decide, when a scatter runs, which elements it writes. Bytes in its reach that
-//! had no value count as initialized from then on, and are noted as perhaps not. Operations that are
-//! enqueued later note which of these they read, and look them up when they run: they run after the
-//! scatter, unless they race with it. A copy carries the note along; any other write gives its bytes
-//! a known value again.
+//! When a scatter runs, its indices and its mask decide which elements it writes. From its
+//! enqueueing on, bytes in its reach that had no value count as initialized, but are marked as
+//! perhaps uninitialized. Operations that are enqueued later note which of the marked bytes they
+//! read, and look them up when they run: they run after the scatter, unless they race with it. A
+//! copy carries the mark along; any other write gives its bytes a certain value again.
 
 use smallvec::SmallVec;
 
@@ -16,18 +16,19 @@ use crate::{
     finding::{Access, Operation},
 };
 
-/// What an operation has to look up when it runs.
+/// The lookups that an operation has to do when it runs.
 #[derive(Debug)]
 pub(crate) struct DeferredCheck {
     pub(crate) operation: Operation,
-    /// Bytes that it reads and that may have no value: which of its touches, the memory, the bytes.
+    /// The bytes that it reads and that may have no value: the number of the touch, the memory, the
+    /// bytes.
     pub(crate) read: SmallVec<[(usize, BufferId, Bytes); 1]>,
-    /// For a scatter that could give bytes a value, the bytes that certainly had none before.
+    /// For a scatter that could give bytes a value: the bytes that certainly had none before.
     pub(crate) put: Option<Bytes>,
 }
 
 impl Judge {
-    /// What an operation that is enqueued next will have to look up; none for most.
+    /// The lookups that the next operation will have to do; none for most operations.
     pub(crate) fn deferred_check(
         &self,
         work: &dyn Footprint,
@@ -50,7 +51,7 @@ impl Judge {
         (!read.is_empty() || put.is_some()).then(|| Box::new(DeferredCheck { operation, read, put }))
     }
 
-    /// What an operation may leave without a value of what it writes.
+    /// The bytes that an operation writes, but may leave without a value.
     pub(super) fn maybe_initialized_by(&self, work: &dyn Footprint, touches: &[Touch]) -> Bytes {
         match (work.kind(), touches.first()) {
             (Kind::Copy(plan), Some(Touch { place: Place::Device(from), bytes, .. })) => {
@@ -63,8 +64,8 @@ impl Judge {
         }
     }
 
-    /// What a scatter may give a value: what certainly has none, and what may
-    /// have one.
+    /// The bytes that a scatter may give a value: those that certainly have none, and those that
+    /// may have none.
     fn put(&self, work: &dyn Footprint, touches: &[Touch]) -> Option<(Bytes, Bytes)> {
         match touches.last() {
             Some(Touch { place: Place::Device(to), bytes, access: Access::Write }) if is_scatter(work) => {
@@ -80,12 +81,12 @@ impl Judge {
     }
 }
 
-/// Whether it may leave out elements of what it writes.
+/// Whether it may leave out some of the elements that it writes.
 fn is_scatter(work: &dyn Footprint) -> bool {
     matches!(work.kind(), Kind::Scatter)
 }
 
-/// Where a copy brings some of the bytes that it reads.
+/// The bytes to which a copy brings some of the bytes that it reads.
 pub(crate) fn propagated_by(plan: &Plan, bytes: &Bytes) -> Bytes {
     if bytes.is_empty() {
         return Bytes::default();

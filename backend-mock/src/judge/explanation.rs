@@ -1,4 +1,4 @@
-//! The notes below a finding: the missing edge, the nearest miss, what would help.
+//! The notes below a finding: the missing edge, the nearest miss, and the remedy.
 
 use super::{
     lanes::{Lanes, Wait},
@@ -6,8 +6,8 @@ use super::{
 };
 use crate::finding::{Finding, Operation};
 
-/// The operations that must come before another: the last conflict of each stream, in the order of
-/// their numbers. An edge from an earlier operation of a stream would not cover its last one.
+/// The operations that must come before another: the last conflict of each stream, by number. An
+/// edge from an earlier operation of the stream would not order its last one.
 pub(super) fn last_of_streams<'c>(conflicts: impl Iterator<Item = &'c Conflict>) -> Vec<(usize, u64)> {
     let mut last: Vec<(usize, u64)> = Vec::new();
     for Conflict { with, .. } in conflicts {
@@ -22,8 +22,8 @@ pub(super) fn last_of_streams<'c>(conflicts: impl Iterator<Item = &'c Conflict>)
 }
 
 impl Finding {
-    /// Why `later` on a stream is not ordered after the first of the conflicts, and what would
-    /// order it: an edge from each of `last`.
+    /// Explains why `later` is not ordered after the first conflict, and what would order it: an
+    /// edge from each of `last`.
     pub(super) fn explain(
         self,
         lanes: &Lanes,

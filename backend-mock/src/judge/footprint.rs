@@ -1,5 +1,5 @@
-//! What the judge is told of an operation: what bytes and memory it touches, and how. Never
-//! what they hold.
+//! The part of an operation that the judge is told: the bytes and memories that it touches, and
+//! how. Never their content.
 
 use std::ops::Range;
 
@@ -9,45 +9,45 @@ use smallvec::SmallVec;
 use super::bytes::Bytes;
 use crate::{allocation::BufferId, finding::Access};
 
-/// An operation, as far as it is judged.
+/// An operation, as far as the judge needs it.
 pub(crate) trait Footprint {
-    /// What it does.
+    /// The kind of work.
     fn kind(&self) -> Kind<'_>;
 
-    /// What it touches, the side that is read before the side that is written. What allocates or
-    /// frees touches all of its memory.
+    /// Its touches, the memory that is read before the memory that is written. An allocation or a
+    /// free touches all of its memory.
     fn touches(&self) -> SmallVec<[Touch; 2]>;
 
-    /// Whether two of its touches may share bytes: touches of one argument of a kernel, or of a
+    /// Whether two of its touches may share bytes: the touches of one kernel argument, or of a
     /// function's result and an input that it replaces.
     fn may_share(&self, before: usize, at: usize) -> bool;
 
-    /// The argument of a kernel whose touch is the one at this place in [`touches`](Self::touches).
+    /// The name of the kernel argument that belongs to this position in [`touches`](Self::touches).
     fn argument(&self, at: usize) -> Option<&'static str>;
 }
 
-/// What an operation does to the bytes that it touches.
+/// The effect of an operation on the bytes that it touches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind<'a> {
     /// Nothing: it records an event, or waits for one.
     Order,
     /// It makes memory usable.
     Alloc { buffer: BufferId, len_bytes: usize },
-    /// It gives memory back.
+    /// It frees memory.
     Free(BufferId),
     /// It copies from device memory to device memory.
     Copy(&'a Plan),
-    /// It reads them for the host.
+    /// It copies bytes to the host.
     Download,
     /// It reads inputs, and writes a result.
     Compute,
-    /// It reads elements that indices name, and writes them elsewhere.
+    /// It reads the elements that indices name, and writes them elsewhere.
     Gather,
-    /// It writes elements that indices or a mask name, and may leave out others.
+    /// It writes the elements that indices or a mask name, and may leave out others.
     Scatter,
     /// It does what a kernel declares.
     Launch,
-    /// It reads no value: a fill, an upload, a prefetch.
+    /// It does not read values: a fill, an upload, a prefetch.
     Other,
 }
 
@@ -63,12 +63,12 @@ pub(crate) struct Touch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Device(BufferId),
-    /// All of the host's, by address.
+    /// The host's memory as a whole, by address.
     Host,
 }
 
 impl Touch {
-    /// Whether it matters which of the two comes first.
+    /// Whether the order of the two matters.
     pub(crate) fn conflicts(&self, other: &Self) -> bool {
         (self.access != Access::Read || other.access != Access::Read)
             && self.place == other.place

@@ -1,41 +1,41 @@
-//! The newest operations issued, as a finding draws them.
+//! The newest operations that were issued, for the drawings of findings.
 
 use std::collections::VecDeque;
 
 use crate::finding::{Finding, Operation};
 
-/// Steps that are kept.
+/// The most steps that are kept.
 const MOST_STEPS: usize = 64;
 
-/// Lines of a drawing.
+/// The most lines of a drawing.
 const MOST_LINES: usize = 12;
 
-/// Columns of a drawing: the host and streams. With the numbers in front they stay under 100
-/// characters, indented too.
+/// The most columns of a drawing: the host and streams. With the numbers in front, they stay under
+/// 100 characters, even if indented.
 const MOST_COLUMNS: usize = 5;
 
-/// Characters of a column.
+/// The width of a column in characters.
 const COLUMN: usize = 16;
 
-/// What was issued lately, oldest first.
+/// The last steps that were issued, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct History(VecDeque<Step>);
 
-/// One thing that was issued.
+/// A step that was issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    /// The number of the operation; what the host did by itself has none.
+    /// The number of the operation; an action of the host has none.
     pub(super) number: Option<u64>,
-    /// None for the host.
+    /// The stream; none for the host.
     pub(super) stream: Option<usize>,
     pub(super) kind: &'static str,
     pub(super) of: Of,
 }
 
-/// What a step has to do with others.
+/// The relation of a step to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    /// Nothing that can be named.
+    /// None that can be named.
     Nothing,
     /// It waits for the record of this number.
     Record(u64),
@@ -43,11 +43,11 @@ pub(super) enum Of {
     Stream(usize),
 }
 
-/// A line of a drawing before it is text.
+/// A line of a drawing before it becomes text.
 struct Line {
     step: Step,
     marked: bool,
-    /// Steps were left out before it.
+    /// Whether steps were left out before it.
     after_gap: bool,
 }
 
@@ -61,7 +61,7 @@ impl Step {
         Self { number: None, stream: None, kind, of }
     }
 
-    /// Whether it orders others.
+    /// Whether it orders other steps.
     fn orders(&self) -> bool {
         matches!(self.kind, "record" | "wait") || self.of != Of::Nothing
     }
@@ -89,16 +89,16 @@ impl History {
         self.0.push_back(step);
     }
 
-    /// The steps around a finding that is about two operations or more, in the order in which they
-    /// were issued: a column for the host and for each stream, the operations of the finding
-    /// marked, everything that does not fit left out.
+    /// Draws the steps around a finding about two or more operations, in the order in which they
+    /// were issued: a column for the host and for each stream, with the finding's operations
+    /// marked. Steps that do not fit are left out.
     pub(super) fn draw(&self, finding: &Finding) -> Vec<String> {
         if finding.with.is_empty() {
             return Vec::new();
         }
         let wrong = Step::of_operation(&finding.operation, Of::Nothing);
         let mut steps: Vec<(Step, bool)> = Vec::new();
-        // What is too old to be kept is drawn first.
+        // Operations that are too old to be kept are drawn first.
         for (with, _) in &finding.with {
             let with = Step::of_operation(with, Of::Nothing);
             if !self.0.contains(&with) {
@@ -127,8 +127,8 @@ impl History {
     }
 }
 
-/// The columns that are drawn, in order: the finding's, then columns of operations ordered
-/// with it, as far as there is room.
+/// The columns that are drawn, in order: the finding's, then the columns of steps that order
+/// others, as far as there is room.
 fn columns(steps: &[(Step, bool)], finding: &Finding) -> Vec<Option<usize>> {
     let mut columns = vec![finding.operation.stream];
     let marked = steps.iter().filter(|(_, marked)| *marked);
@@ -142,8 +142,8 @@ fn columns(steps: &[(Step, bool)], finding: &Finding) -> Vec<Option<usize>> {
     columns
 }
 
-/// Which steps are drawn: the last, the first that are marked, then the newest that order others,
-/// then the newest.
+/// The steps that are drawn: the last one, the first marked ones, then the newest that order
+/// others, then the newest of the rest.
 fn chosen(steps: &[(Step, bool)], columns: &[Option<usize>]) -> Vec<usize> {
     let Some(last) = steps.len().checked_sub(1) else { return Vec::new() };
     let marked = (0..last).filter(|&index| steps[index].1).take(MOST_LINES / 2);

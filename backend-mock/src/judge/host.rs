@@ -1,4 +1,4 @@
-//! Host memory as the judge sees it: ranges of addresses.
+//! Host memory in the judge: ranges of addresses.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -26,7 +26,8 @@ pub(super) struct HostMemory {
 }
 
 impl HostMemory {
-    /// What to call the memory around a range of addresses, which becomes one of offsets in it.
+    /// The name of the memory that a range of addresses begins in. The range becomes one of offsets
+    /// in that memory.
     pub(super) fn name(&self, range: &mut Range<usize>) -> Memory {
         let pinned = self.pinned.range(..=range.start).next_back();
         let (start, memory) = match pinned {
@@ -53,14 +54,14 @@ impl Judge {
         self.host.pinned(addresses)
     }
 
-    /// Pinned memory was allocated.
+    /// Notes that pinned memory was allocated.
     pub(crate) fn pin(&mut self, number: u64, addresses: Range<usize>) {
         self.host.shadow.forget(&addresses);
         self.host.pinned.insert(addresses.start, (addresses.len(), number));
     }
 
-    /// Pinned memory is given back: a mistake if an operation that the host has not waited for uses
-    /// it.
+    /// Notes that pinned memory is freed: a mistake if an operation that the host has not waited
+    /// for uses it.
     pub(crate) fn unpin(&mut self, addresses: &Range<usize>, operation: Operation) -> Option<Box<Finding>> {
         let finding = self.host_access(addresses, Access::Write, Code::HostFreed, operation);
         self.host.pinned.remove(&addresses.start);
@@ -68,7 +69,8 @@ impl Judge {
         finding
     }
 
-    /// Host memory got a place among the device's: before everything, and all of it has a value.
+    /// Notes that host memory got a place among the device's memories: it is there before
+    /// everything else, and all of it has a value.
     pub(crate) fn lend(&mut self, id: BufferId, len_bytes: usize, operation: Operation) {
         let alloc = ListedAccess::new(Position::default(), operation, Access::Lifetime);
         self.device.insert(id, len_bytes, alloc);
@@ -77,8 +79,8 @@ impl Judge {
         }
     }
 
-    /// It loses the place again: a mistake if an operation that the host has not waited for uses
-    /// it.
+    /// Notes that it loses the place: a mistake if an operation that the host has not waited for
+    /// uses it.
     pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Box<Finding>> {
         let buffer = self.device.buffer(id).filter(|_| self.on)?;
         let whole = 0..buffer.len_bytes;
@@ -90,8 +92,8 @@ impl Judge {
         finding
     }
 
-    /// The host itself reads or writes device memory, in place: a mistake if an operation that it
-    /// has not waited for conflicts, the allocation among them. What it writes has a value.
+    /// Notes that the host itself reads or writes device memory in place: a mistake if an operation
+    /// that it has not waited for conflicts, including the allocation. Written bytes have a value.
     pub(crate) fn host_touches(
         &mut self,
         declared: &DeclaredAccess<'_, impl Allocated>,
@@ -114,11 +116,11 @@ impl Judge {
         finding
     }
 
-    /// The host itself reads or writes memory: a mistake if an operation that it has not waited for
-    /// conflicts.
+    /// Checks an access of the host itself to memory: a mistake if an operation that it has not
+    /// waited for conflicts.
     ///
-    /// No later operation can race with the access, as everything issued later is after it, so it
-    /// leaves no note.
+    /// The access is not noted: everything that is issued later comes after it, so nothing can race
+    /// with it.
     pub(crate) fn host_access(
         &mut self,
         addresses: &Range<usize>,

@@ -1,4 +1,4 @@
-//! Which bytes of a memory were ever given a value.
+//! The bytes of a memory that ever got a value.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{
     strided::{Parts, Strided, first_range, joined},
 };
 
-/// What to do about bytes without a value.
+/// The remedy for bytes without a value.
 pub(crate) const INITIALIZE: &str = "help: fill the array, or make it with `zeros`, before it is read";
 
 /// The initialized bytes.
@@ -16,14 +16,14 @@ pub(crate) const INITIALIZE: &str = "help: fill the array, or make it with `zero
 pub(crate) struct Initialized(Cells<()>);
 
 impl Initialized {
-    /// These bytes have a value from now on, or have none any more.
+    /// Sets whether these bytes have a value from now on.
     pub(crate) fn set(&mut self, bytes: &Bytes, to: bool) {
         let span = bytes.span();
         if to && self.0.meeting(&span).any(|cell| cell.bytes.is_range() && holds(&cell.bytes.span(), &span)) {
             // Most bytes are written more than once.
             return;
         }
-        // Adjacent sets become one.
+        // Adjacent ranges are merged.
         let near = self.0.over(&(span.start.saturating_sub(1)..span.end.saturating_add(1)));
         if to && bytes.only_set().is_some_and(Strided::is_range) && self.0.are_ranges(&near) {
             let whole = self.0.all()[near.clone()].iter().fold(span, |whole, cell| {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::judge::strided::every_byte;
 
-    /// Random sets and clears against one flag a byte.
+    /// Compares random sets and clears with one flag for each byte.
     #[test]
     fn agrees_with_a_flag_for_each_byte() {
         let mut rng = crate::rng::SplitMix64::new(1);
@@ -111,7 +111,8 @@ mod tests {
         }
     }
 
-    /// Every second element, then those between: one set each time, and all in the end.
+    /// Every second element, then the elements in between: one set after each write, and everything
+    /// at the end.
     #[test]
     fn halves_become_a_whole() {
         let half = |offset: usize| Bytes::strided(offset, 4, [(8, 1 << 20)].into_iter());

@@ -1,22 +1,22 @@
-//! The knowledge of each stream and of the host, and the waits that brought it.
+//! The clocks of the streams and of the hosts, and the waits that updated them.
 
 use std::collections::VecDeque;
 
 use super::clock::{Clock, Position};
 use crate::finding::Operation;
 
-/// Waits of a lane that are remembered, to tell which of them came near.
+/// The number of waits of a lane that are remembered, to find the one that came nearest.
 const MOST_WAITS: usize = 16;
 
-/// What is before a record, under each profile that may differ.
+/// The clock at a record, for each profile that may differ.
 #[derive(Debug, Clone)]
 pub(super) struct SnapshotByProfile(pub(super) Vec<Clock>);
 
-/// What an event holds: everything before its record.
+/// The content of an event: everything before its record.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     clock: Clock,
-    /// The clock under each profile that differed by then.
+    /// The clock for each profile that differed by then.
     others: Option<Box<SnapshotByProfile>>,
     position: Position,
     record: Option<Operation>,
@@ -28,12 +28,12 @@ impl Snapshot {
         self.record.map(|record| record.number)
     }
 
-    /// The record; none as for its number.
+    /// The record; none if nothing was recorded, or the judge is off.
     pub(crate) fn record(&self) -> Option<Operation> {
         self.record
     }
 
-    /// What it holds under a profile that may differ, by its place in the list of them.
+    /// Its clock under a profile that may differ, given the profile's index.
     pub(super) fn clock_under(&self, index: usize) -> &Clock {
         self.others.as_ref().and_then(|others| others.0.get(index)).unwrap_or(&self.clock)
     }
@@ -53,26 +53,26 @@ pub(super) struct Wait {
     position: Position,
 }
 
-/// The clocks of all lanes and of the hosts: of each rank one, as one clock would let the wait of a rank hide that
-/// another's is missing.
+/// The clocks of all lanes and of the hosts. Each rank has its own host: with a single host, the wait of one
+/// rank would hide that another rank's wait is missing.
 #[derive(Debug, Clone)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// The knowledge of each host.
+    /// The clock of each host.
     hosts: Vec<Clock>,
     /// The host that makes the calls.
     host: usize,
-    /// The number of times that a host learned something, or another one began to make the calls.
+    /// The number of times that a host's clock changed or another host began to make the calls.
     host_version: u64,
-    /// What is before all that blocking lanes are given from now on.
+    /// The clock of everything that comes before all later operations of blocking lanes.
     barrier: Clock,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Lane {
-    /// What is before the next operation.
+    /// The clock of everything before the next operation.
     clock: Clock,
-    /// The version up to which the host's knowledge was joined.
+    /// The version of the host's clock that was joined last.
     host_version: u64,
     waits: VecDeque<Wait>,
     /// Whether it is ordered with the legacy default stream.
@@ -87,8 +87,8 @@ impl Default for Lanes {
 }
 
 impl Lanes {
-    /// The next operation of a lane: after the one before it, and after all that the host has
-    /// waited for.
+    /// Issues the next operation of a lane. It comes after the previous one, and after everything that the
+    /// host has waited for.
     pub(super) fn issue(&mut self, index: usize) -> Position {
         self.reach(index);
         let lane = &mut self.lanes[index];
@@ -113,24 +113,24 @@ impl Lanes {
         self.lanes[index].blocking = blocking;
     }
 
-    /// The newest operation of a lane comes after all that blocking lanes were given.
+    /// Orders the newest operation of a lane after all operations of blocking lanes so far.
     pub(super) fn come_after_blocking(&mut self, index: usize) {
         let mut clock = std::mem::take(&mut self.lanes[index].clock);
         self.lanes.iter().filter(|lane| lane.blocking).for_each(|lane| clock.join(&lane.clock));
         self.lanes[index].clock = clock;
     }
 
-    /// All that blocking lanes will be given comes after the newest operation of a lane.
+    /// Orders all later operations of blocking lanes after the newest operation of a lane.
     pub(super) fn come_before_blocking(&mut self, index: usize) {
         self.barrier.join(&self.lanes[index].clock);
     }
 
-    /// What the newest operation of a lane knows, itself included.
+    /// The clock of a lane's newest operation, including itself.
     pub(super) fn clock(&self, lane: usize) -> &Clock {
         &self.lanes[lane].clock
     }
 
-    /// What the host knows.
+    /// The clock of the host that makes the calls.
     pub(super) fn host(&self) -> &Clock {
         &self.hosts[self.host]
     }
@@ -140,7 +140,7 @@ impl Lanes {
         self.host
     }
 
-    /// Says which host makes the calls that follow.
+    /// Sets the host that makes the following calls.
     pub(super) fn set_host(&mut self, host: usize) {
         if self.host != host {
             if self.hosts.len() <= host {
@@ -171,7 +171,7 @@ impl Lanes {
         }
     }
 
-    /// All that a lane is given from now on comes after this.
+    /// Orders all later operations of a lane after this clock.
     pub(super) fn learn(&mut self, lane: usize, clock: &Clock) {
         self.lanes[lane].clock.join(clock);
     }
@@ -202,7 +202,7 @@ impl Lanes {
         self.lanes.get(lane).is_none_or(|all| all.clock.of(lane) <= self.host().of(lane))
     }
 
-    /// The wait of `lane` that came nearest to covering an operation it does not know.
+    /// The wait of `lane` that came nearest to covering an operation that the lane does not know.
     pub(super) fn nearest_miss(&self, lane: usize, missed: Position) -> Option<Wait> {
         let waits = self.lanes.get(lane)?.waits.iter();
         let short = |wait: &&Wait| wait.position.lane == missed.lane && wait.position.tick < missed.tick;
@@ -216,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// An operation of lane 0 or 1 is missed by lane 2, which has waited for others.
+    /// Lane 2 lacks an operation of lane 0 or 1, and has waited for others.
     #[test]
     fn the_nearest_miss_is_the_newest_record_before_the_operation_on_its_lane() {
         let mut lanes = Lanes::default();
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(nearest(&lanes, Position { tick: first.tick + 1, ..missed }), Some(1));
         assert_eq!(nearest(&lanes, first), None, "only an older record came near");
         assert_eq!(nearest(&lanes, Position { lane: 5, ..missed }), None, "of another lane");
-        // The oldest of the waits that are remembered gives way to a new one.
+        // The oldest remembered wait makes room for a new one.
         for number in 4..4 + MOST_WAITS as u64 - 3 {
             record(&mut lanes, 1, number);
         }

@@ -1,4 +1,5 @@
-//! Allocations of device memory: from when to when, who touched what, and which bytes have a value.
+//! Allocations of device memory in the judge: their lifetimes, their accesses, and their bytes with
+//! a value.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -8,16 +9,16 @@ use std::{
 use super::{access_lists::ListedAccess, bytes::Bytes, initialized::Initialized, shadow::Shadow};
 use crate::allocation::BufferId;
 
-/// Freed buffers whose free is remembered.
+/// The number of freed buffers that are remembered.
 const MOST_FREED: usize = 1024;
 
-/// The allocations that are alive, and those freed last.
+/// The live allocations, and the last ones that were freed.
 #[derive(Debug, Default)]
 pub(super) struct DeviceMemory {
     buffers: BTreeMap<BufferId, Buffer>,
-    /// Oldest first.
+    /// The oldest first.
     freed: VecDeque<BufferId>,
-    /// Whether there were such bytes in any: initialized, perhaps.
+    /// Whether any buffer has had bytes that are perhaps initialized.
     pub(super) has_maybe_initialized: bool,
 }
 
@@ -29,19 +30,19 @@ pub(super) struct Buffer {
     pub(super) freed: Option<ListedAccess>,
     pub(super) shadow: Shadow,
     pub(super) initialized: Initialized,
-    /// Initialized bytes for which only a run can tell whether a scatter gave them a
-    /// value.
+    /// The bytes that count as initialized, but for which only a scatter's run decides whether they
+    /// have a value.
     pub(super) maybe_initialized: Bytes,
 }
 
 impl Buffer {
-    /// These bytes have a value from now on.
+    /// Notes that these bytes have a value from now on.
     pub(super) fn give(&mut self, bytes: &Bytes) {
         self.initialized.set(bytes, true);
         self.settle(bytes);
     }
 
-    /// Whether these bytes have a value is known from now on.
+    /// Notes that it is certain from now on whether these bytes have a value.
     pub(super) fn settle(&mut self, bytes: &Bytes) {
         if !self.maybe_initialized.is_empty() {
             self.maybe_initialized = self.maybe_initialized.without(bytes);
@@ -61,7 +62,7 @@ impl DeviceMemory {
         self.buffers.get(&id)
     }
 
-    /// Where it was allocated.
+    /// The place where it was allocated.
     pub(super) fn allocated_at(&self, id: BufferId) -> Option<&'static Location<'static>> {
         Some(self.buffer(id)?.alloc.operation.location)
     }
@@ -80,7 +81,7 @@ impl DeviceMemory {
         self.buffers.values_mut().map(|buffer| &mut buffer.shadow)
     }
 
-    /// Notes the free of an allocation, and forgets all else of it.
+    /// Notes that an allocation is freed, and forgets everything else about it.
     pub(super) fn free(&mut self, id: BufferId, free: ListedAccess) {
         let Some(buffer) = self.buffer_mut(id) else { return };
         buffer.freed = Some(free);

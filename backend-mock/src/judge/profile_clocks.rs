@@ -1,9 +1,9 @@
-//! The order under profiles that promise more.
+//! Clocks under profiles that promise more than the documentation.
 //!
-//! An operation is judged by documented promises. Each conflict found is checked again with clocks
-//! of every [profile](Profile) that has further edges. These clocks are kept only once a profile
-//! first differs, so most programs have none. All edges of the judge are edges under every profile,
-//! so an operation that it finds right is right under all.
+//! An operation is judged by documented promises. Each conflict that is found is checked again with
+//! the clocks of every [profile](Profile) that has additional edges. These clocks are kept only
+//! once a profile first differs, so most programs have none. All edges of the judge are edges under
+//! every profile, so an operation that it finds right is right under all.
 
 use std::collections::VecDeque;
 
@@ -19,23 +19,24 @@ use crate::{
     profile::{NullStream, Profile, ProfileSet, Rules},
 };
 
-/// Edges of a profile that are remembered, to name them.
+/// The number of a profile's edges that are remembered, to name them.
 const MOST_EDGES: usize = 16;
 
-/// How an operation is ordered with operations of blocking streams, by the stream that it is of.
+/// The order between an operation and the operations of blocking streams, which depends on the
+/// operation's stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Barrier {
-    /// In no way.
+    /// There is none.
     #[default]
     None,
-    /// If stream 0 is the legacy default stream, as [`Always`](Self::Always).
+    /// Like [`Always`](Self::Always), if stream 0 is the legacy default stream.
     IfLegacy,
-    /// It comes after all that they were given, and before all that they will be.
+    /// It comes after all their earlier operations, and before all their later ones.
     Always,
 }
 
 impl Barrier {
-    /// Whether there is one under these rules.
+    /// Whether there is an order under these rules.
     pub(crate) fn holds_under(self, rules: Rules) -> bool {
         match self {
             Self::None => false,
@@ -45,7 +46,7 @@ impl Barrier {
     }
 }
 
-/// The clocks under profiles that have further edges; none before one of them differs.
+/// The clocks for profiles that have additional edges; empty until one of them differs.
 #[derive(Debug, Default)]
 pub(super) struct ProfileClocks(Vec<ClocksOfProfile>);
 
@@ -53,22 +54,22 @@ pub(super) struct ProfileClocks(Vec<ClocksOfProfile>);
 struct ClocksOfProfile {
     profile: Profile,
     lanes: Lanes,
-    /// Copies that waited for themselves under this profile, oldest first, each with the operations
-    /// before it, itself included.
+    /// Copies that waited for themselves under this profile, the oldest first, each with the clock
+    /// of everything before it, including itself.
     waited: VecDeque<(Operation, Clock)>,
 }
 
-/// The later of two accesses in conflict.
+/// The later of two conflicting accesses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Later {
-    /// None for the host.
+    /// The stream; none for the host.
     pub(super) stream: Option<usize>,
-    /// Whether it is the read of the source of an upload of pageable memory.
+    /// Whether it reads the source of an upload of pageable memory.
     pub(super) of_pageable: bool,
 }
 
 impl ProfileClocks {
-    /// From now on a profile may differ.
+    /// Notes that a profile may differ from now on.
     pub(super) fn open(&mut self, lanes: &Lanes) {
         if self.0.is_empty() {
             let differs = |profile: &Profile| {
@@ -103,7 +104,7 @@ impl ProfileClocks {
         profile_clocks.for_each(|clocks| clocks.lanes.come_before_blocking(lane));
     }
 
-    /// What a snapshot of a lane holds under each profile.
+    /// The clock of a snapshot of a lane, for each profile.
     pub(super) fn snapshot(&self, lane: usize) -> Option<Box<SnapshotByProfile>> {
         let clocks = || self.0.iter().map(|clocks| clocks.lanes.clock(lane).clone()).collect();
         (!self.0.is_empty()).then(|| Box::new(SnapshotByProfile(clocks())))
@@ -129,7 +130,7 @@ impl ProfileClocks {
         self.0.iter_mut().for_each(|clocks| clocks.lanes.host_waited_for_all());
     }
 
-    /// The newest operation of a lane is a download to pageable memory.
+    /// Notes that the newest operation of a lane is a download to pageable memory.
     pub(super) fn downloaded(&mut self, lane: usize, copy: Operation) {
         for clocks in self.0.iter_mut().filter(|clocks| clocks.profile.rules().pageable_download_blocks) {
             clocks.lanes.host_waited_for_lane(lane);
@@ -142,10 +143,10 @@ impl ProfileClocks {
 }
 
 impl Judge {
-    /// Keeps the conflicts that are left under the profile of the device. Returns the profiles
-    /// under which none of these is left.
+    /// Keeps the conflicts that remain under the profile of the device. Returns the profiles under
+    /// which none of them remains.
     pub(super) fn under_profiles(&self, later: Later, conflicts: &mut Vec<Conflict>) -> ProfileSet {
-        // Most programs end here.
+        // Most programs return here.
         if self.profile_clocks.0.is_empty() {
             return ProfileSet::default();
         }
@@ -176,7 +177,7 @@ impl Judge {
 }
 
 impl Finding {
-    /// Tells this as a reliance if it is right under some profile, with the reasons.
+    /// Makes this a finding of reliance if it is right under some profile, and adds the reasons.
     pub(super) fn classed(mut self) -> Self {
         for profile in self.passes_under.iter() {
             let why = match profile {
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
     use crate::finding::Access;
 
-    /// Copies that may have waited are remembered up to a number, the newest of them.
+    /// Only a number of copies that may have waited are remembered, the newest ones.
     #[test]
     fn the_first_copy_that_may_have_waited_for_an_access_is_named() {
         let mut judge = Judge::new(true, false, Profile::Strict);
@@ -216,7 +217,7 @@ mod tests {
             let position = judge.issue(0);
             judge.profile_clocks.downloaded(0, operation(number));
             copies.push(ListedAccess::new(position, operation(number), Access::Read));
-            // The first of the copies remembered that is at or behind the access.
+            // The first remembered copy that is at the access or after it.
             for (at, copy) in copies.iter().enumerate() {
                 let oldest = (copies.len()).saturating_sub(MOST_EDGES);
                 let found = judge.may_have_waited(copy).map(|copy| copy.number);

@@ -1,4 +1,4 @@
-//! Where a copy brings bytes of its source.
+//! The bytes of a copy's destination that get given bytes of its source.
 
 use devarray::copy::Plan;
 use smallvec::SmallVec;
@@ -8,32 +8,32 @@ use super::{
     strided::{Parts, Strided},
 };
 
-/// One axis of a plan, the source running forward.
+/// An axis of a plan, reversed if needed so that the source runs forward.
 #[derive(Debug, Clone, Copy)]
 struct Axis {
-    /// Above 0.
+    /// Positive.
     src: usize,
     dst: isize,
     count: usize,
 }
 
-/// A plan whose source reads no byte twice but along whole axes, by source addresses.
+/// A plan, ordered by source addresses. It reads no byte twice, except along whole axes.
 #[derive(Debug)]
 struct Way {
     src: usize,
     dst: usize,
     run: usize,
-    /// By source stride, the largest first; each holds all behind it.
+    /// By source stride, the largest first; a step of each axis is larger than everything behind it.
     axes: SmallVec<[Axis; 6]>,
     /// Axes that repeat the source: (stride, count) in the destination.
     repeated: SmallVec<[(isize, usize); 2]>,
 }
 
-/// Steps along the axes of a way, and bytes inside a run.
+/// The steps along the axes of a way, and the byte within a run.
 type Steps = SmallVec<[isize; 7]>;
 
-/// The bytes of the destination that get a byte of a subset of the source. `among` tells which
-/// bytes of a set are in it.
+/// The bytes of the destination that get a byte of a subset of the source. `among` returns the bytes of a set
+/// that are in the subset.
 pub(super) fn through(plan: &Plan, source: &Bytes, among: impl Fn(&Strided) -> Parts) -> Bytes {
     let mut parts = Parts::new();
     if let Some(way) = Way::of(plan) {
@@ -78,7 +78,7 @@ impl Way {
         Some(Self { src, dst, run: plan.run_bytes(), axes, repeated })
     }
 
-    /// Where a byte of the source is.
+    /// The steps that lead to a byte of the source.
     fn steps_to(&self, byte: usize) -> Steps {
         let mut inside = byte - self.src;
         let mut steps = Steps::new();
@@ -91,17 +91,18 @@ impl Way {
         steps
     }
 
-    /// Adds the bytes of the destination that get the bytes of a set. All of these are in the source.
+    /// Adds the bytes of the destination that get the bytes of a set. All bytes of the set must be in the
+    /// source.
     fn bring(&self, set: &Strided, parts: &mut Parts) {
         let run = set.first_run();
         let first = self.steps_to(run.start);
         let left_of_run = self.run - first[self.axes.len()].cast_unsigned();
         if run.len() > left_of_run {
-            // What crosses elements of the plan is brought in parts, those between the ends
-            // together.
+            // A run that crosses elements of the plan is brought in parts; the parts between both ends are
+            // brought together.
             return set.cuts(left_of_run, self.run).iter().for_each(|part| self.bring(part, parts));
         }
-        // From the first byte, each level goes the same way each time, unless it leaves an axis.
+        // From the first byte, every step of a level leads the same way, unless it leaves an axis.
         let (mut low, mut high) = (first.clone(), first.clone());
         let mut axes: SmallVec<[(isize, usize); 8]> = self.repeated.iter().copied().collect();
         for (stride, count) in set.levels() {
@@ -140,8 +141,8 @@ mod tests {
     use super::*;
     use crate::{judge::strided::every_byte, rng::SplitMix64};
 
-    /// Plans with any strides, and parts of the source that were given a value, against a walk over
-    /// the bytes.
+    /// Compares plans with any strides, and parts of the source that have a value, with a walk over the
+    /// bytes.
     #[test]
     fn each_byte_goes_where_the_runs_of_the_plan_bring_it() {
         let (mut rng, mut plans, mut nested) = (SplitMix64::new(9), 0, 0);

@@ -1,4 +1,4 @@
-//! The accesses to the bytes of a memory, as long as a later one can still race with them.
+//! The accesses to the bytes of a memory, kept as long as a later access can still race with them.
 
 use std::ops::Range;
 
@@ -19,27 +19,28 @@ pub(crate) struct Conflict {
     pub(crate) bytes: Range<usize>,
 }
 
-/// The accesses of one memory, by bytes.
+/// The accesses of one memory, for each byte.
 ///
-/// An access is forgotten when no later operation can race with it without also racing with one
-/// that is kept:
-/// - a write takes the place of whatever is ordered before it;
-/// - a read takes the place of reads that are ordered before it;
-/// - what the host has waited for is ordered before everything issued from now on.
+/// An access is forgotten when every later operation that could race with it would also race with
+/// one that is kept:
+/// - a write replaces everything that is ordered before it;
+/// - a read replaces reads that are ordered before it;
+/// - everything that the host has waited for is ordered before everything that is issued from now
+///   on.
 ///
-/// So each byte keeps at most two accesses a stream, and a shadow does not grow with the number of
-/// operations.
+/// So each byte keeps at most two accesses for each stream, and a shadow does not grow with the
+/// number of operations.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow(Cells<List>);
 
 impl Shadow {
-    /// Notes an access, and returns the earlier accesses that it races with: they touch a common
-    /// byte, one of the two writes, and it is not ordered after them.
+    /// Notes an access, and returns the earlier accesses that it races with: both touch a common
+    /// byte, one of the two writes, and the new one is not ordered after them.
     pub(super) fn touch(&mut self, bytes: &Bytes, mut visitor: Visitor<'_>) -> Vec<Conflict> {
         let over = self.0.over(&bytes.span());
         if let Some(set) = bytes.only_set() {
             if let Some(cell) = self.0.only(&over, set) {
-                // Bytes that were touched together before.
+                // These bytes were touched together before.
                 cell.value = visitor.meet(cell.value, set.first_run());
                 return visitor.into_conflicts();
             }
@@ -57,7 +58,7 @@ impl Shadow {
         visitor.into_conflicts()
     }
 
-    /// Touches a range, where all cells are ranges.
+    /// Touches a range whose cells are all ranges.
     fn touch_range(&mut self, range: Range<usize>, over: Range<usize>, visitor: &mut Visitor<'_>) {
         let mut new = SmallVec::<[(Range<usize>, List); 8]>::new();
         let (mut at, mut is_one, mut behind) = (range.start, true, None);
@@ -79,7 +80,7 @@ impl Shadow {
                 behind = Some((range.end..span.end, accesses));
             }
         }
-        // A write replaces the accesses that are ordered before it, and then the cells are one.
+        // A write replaces the accesses that are ordered before it; then the cells are merged.
         if is_one {
             new.truncate(from);
             at = range.start;
@@ -93,7 +94,7 @@ impl Shadow {
 
     /// Adds the new cells for the bytes of a set.
     fn touch_set(&self, set: &Strided, visitor: &mut Visitor<'_>, new: &mut NewCells<List>) {
-        // A write takes the place of what is ordered before it, and then the cells are one.
+        // A write replaces the accesses that are ordered before it; then the cells are merged.
         let (from, mut is_one) = (new.len(), true);
         let mut shared = Parts::new();
         for cell in self.0.meeting(&set.span()) {
@@ -112,8 +113,8 @@ impl Shadow {
         }
     }
 
-    /// The accesses among `bytes` that an operation which knows `clock` races with; it is not taken
-    /// note of.
+    /// The accesses to `bytes` that race with an operation whose clock is `clock`. The operation is
+    /// not noted.
     pub(super) fn conflicts(
         &self,
         bytes: &Range<usize>,
@@ -132,7 +133,7 @@ impl Shadow {
         in_order(conflicts)
     }
 
-    /// Like [`conflicts`](Self::conflicts), among exactly these bytes.
+    /// Like [`conflicts`](Self::conflicts), for exactly these bytes.
     pub(super) fn conflicts_with(
         &self,
         bytes: &Bytes,
@@ -153,7 +154,7 @@ impl Shadow {
         in_order(conflicts)
     }
 
-    /// Forgets the accesses to these bytes, and to bytes touched together with them.
+    /// Forgets the accesses to these bytes, and to bytes that were touched together with them.
     pub(crate) fn forget(&mut self, bytes: &Range<usize>) {
         let over = self.0.over(bytes);
         self.0.replace(over, NewCells::new());
@@ -174,18 +175,18 @@ impl HasLists for Shadow {
     }
 }
 
-/// An access on its way over a memory.
+/// An access that visits the cells of a memory.
 #[derive(Debug)]
 pub(super) struct Visitor<'a> {
     access_lists: &'a mut AccessLists,
     note: ListedAccess,
-    /// The list of this access and no other.
+    /// The list that has only this access.
     alone: List,
-    /// What is before the operation.
+    /// The clock of the operation.
     clock: &'a Clock,
-    /// What the host knows.
+    /// The clock of the host.
     host: &'a Clock,
-    /// What it races with so far.
+    /// The conflicts found so far.
     conflicts: Vec<Conflict>,
 }
 
@@ -200,13 +201,13 @@ impl<'a> Visitor<'a> {
         Self { access_lists, note, alone, clock, host, conflicts: Vec::new() }
     }
 
-    /// Touches bytes of a cell, where `first` come first: finds the accesses it races with.
-    /// Returns the accesses to keep for these bytes.
+    /// Visits bytes of a cell, beginning with `first`: adds the accesses it races with. Returns the
+    /// accesses to keep for these bytes.
     fn meet(&mut self, accesses: List, first: Range<usize>) -> List {
         let (clock, host, writes, of_pageable) =
             (self.clock, self.host, self.note.writes(), self.note.of_pageable);
-        // Pageable memory may be read before the operations ahead of the upload, if the host has
-        // not waited for them.
+        // Pageable memory may be read before earlier operations of the stream, if the host has not
+        // waited for them.
         let known = if of_pageable { host } else { clock };
         find_conflicts(self.access_lists, accesses, writes, known, first, &mut self.conflicts);
         let matters = |earlier: &ListedAccess| {
@@ -226,13 +227,13 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// By the first bytes, then as the operations were issued.
+/// Sorts by the first bytes, then by the order of issue.
 fn in_order(mut conflicts: Vec<Conflict>) -> Vec<Conflict> {
     conflicts.sort_by_key(|conflict| (conflict.bytes.start, conflict.with.operation.number));
     conflicts
 }
 
-/// One conflict an operation, with the first bytes.
+/// Adds a conflict for each operation, with its first bytes.
 fn find_conflicts(
     access_lists: &AccessLists,
     earlier: List,

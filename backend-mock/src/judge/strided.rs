@@ -17,10 +17,11 @@ pub(super) use join::{compress, joined};
 #[cfg(test)]
 pub(super) use tests::every_byte;
 
-/// Runs of one length, repeated along levels. Each level repeats all below it.
+/// Runs of one length, repeated along levels. Each level repeats everything below it.
 ///
-/// Runs ascend and do not overlap: each stride is at least the extent of the levels below, and the
-/// innermost stride is greater. So the cost of a set depends on its levels, not on its runs.
+/// Runs are in ascending order and do not overlap: each stride is at least the extent of the levels
+/// below, and the innermost stride is larger than the run. So the cost of a set depends on its
+/// levels, not on its runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Strided {
     start: usize,
@@ -47,15 +48,15 @@ impl Strided {
         Self { start: range.start, run: range.len(), levels: SmallVec::new() }
     }
 
-    /// Runs of `run` bytes, at least 1, from `start` on, along axes of (stride, extent) with
-    /// ascending strides above 0. None if runs would overlap in a way that is no such set.
+    /// Runs of `run` bytes (at least 1) from `start` on, along axes of (stride, extent) with
+    /// ascending positive strides. None if the runs overlap so that they do not form such a set.
     pub(super) fn along(start: usize, run: usize, axes: &[(usize, usize)]) -> Option<Self> {
         let mut set = Self::of(start..start + run);
         for &(stride, count) in axes {
             let extent = set.extent();
             match set.levels.last_mut() {
                 None if stride <= set.run => set.run += stride * (count - 1),
-                // Multiples of one stride up to another, which is one as well.
+                // Multiples of one stride reach a step of the next, so both axes are one.
                 Some(last) if stride.is_multiple_of(last.stride) && stride / last.stride <= last.count => {
                     last.count += stride / last.stride * (count - 1);
                 }
@@ -70,12 +71,12 @@ impl Strided {
         self.start
     }
 
-    /// One past the last byte.
+    /// The end of the last byte.
     pub(super) fn end(&self) -> usize {
         self.start + self.extent()
     }
 
-    /// From the first byte to one past the last.
+    /// From the first byte to the end of the last.
     pub(super) fn span(&self) -> Range<usize> {
         self.start..self.end()
     }
@@ -104,7 +105,7 @@ impl Strided {
         self.levels.iter().map(|level| (level.stride, level.count))
     }
 
-    /// The run with a byte in it.
+    /// The run that contains a byte.
     fn run_at(&self, at: usize) -> Option<Range<usize>> {
         let mut inside = at.checked_sub(self.start)?;
         for level in self.levels.iter().rev() {
@@ -113,7 +114,7 @@ impl Strided {
         (inside < self.run).then(|| at - inside..at - inside + self.run)
     }
 
-    /// Returns these runs elsewhere.
+    /// Returns the same runs at another place.
     pub(super) fn moved(mut self, from: usize, to: usize) -> Self {
         self.start = self.start - from + to;
         self
@@ -139,7 +140,7 @@ impl Strided {
             .collect()
     }
 
-    /// Each run cut into `first` bytes, pieces of `each`, and what is left.
+    /// Cuts each run into `first` bytes, pieces of `each` bytes, and the rest.
     pub(super) fn cuts(&self, first: usize, each: usize) -> Parts {
         let whole = (self.run - first) / each;
         let (head, middle) = (0..first, first..first + whole * each);
@@ -160,12 +161,12 @@ impl Strided {
         cuts
     }
 
-    /// What the outermost level has at an index.
+    /// The element of the outermost level at an index.
     fn element(&self, index: usize) -> Self {
         self.part(index..index + 1)
     }
 
-    /// What the outermost level has at some indices, at least one.
+    /// The elements of the outermost level at a range of indices, at least one.
     fn part(&self, indices: Range<usize>) -> Self {
         let mut part = self.clone();
         if let Some(last) = part.levels.last_mut() {
@@ -178,8 +179,8 @@ impl Strided {
         part
     }
 
-    /// One more level around all, of a stride that is at least the extent. What continues the level
-    /// below is one with it.
+    /// Adds a level around all others, with a stride that is at least the extent. If it continues
+    /// the level below, both are merged.
     fn repeat(&mut self, stride: usize, count: usize) {
         match self.levels.last_mut() {
             _ if count < 2 => {}
@@ -189,7 +190,7 @@ impl Strided {
         }
     }
 
-    /// Indices of the outermost level whose elements reach into a span.
+    /// The indices of the outermost level whose elements reach into a span.
     fn reaching(&self, span: &Range<usize>) -> Range<usize> {
         let Some(&Level { stride, count }) = self.levels.last() else { return 0..1 };
         let behind = span.start.checked_sub(self.start + self.inner_extent());
@@ -198,7 +199,7 @@ impl Strided {
         first.min(beyond)..beyond
     }
 
-    /// Without the elements that do not reach into a span; none if none does.
+    /// The set without elements that do not reach into a span; none if no element does.
     fn narrowed(&self, span: &Range<usize>) -> Option<Self> {
         let mut narrowed = self.clone();
         loop {
@@ -220,8 +221,8 @@ impl Strided {
         }
     }
 
-    /// The outermost level as one of `steps` steps in another, and the rest; none if it has too
-    /// few.
+    /// Groups the outermost level into a level of `steps` steps inside another level, and adds the
+    /// rest. The set itself if `steps` is 1.
     fn regrouped(&self, steps: usize) -> Parts {
         let mut parts = Parts::new();
         let Some(&Level { stride, count }) = self.levels.last().filter(|_| steps > 1) else {
@@ -241,7 +242,7 @@ impl Strided {
     }
 }
 
-/// The first bytes of several sets that touch each other, as far as they go without a gap.
+/// The first bytes of several sets, as far as they continue without a gap.
 pub(super) fn first_range(parts: &[Strided]) -> Option<Range<usize>> {
     let mut range = parts.iter().min_by_key(|part| part.start)?.first_run();
     while let Some(run) = parts.iter().find_map(|part| part.run_at(range.end)) {

@@ -1,4 +1,4 @@
-//! The five questions, asked of one operation.
+//! The five checks of an operation.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ use crate::{
 /// The accesses that an operation is not ordered after.
 pub(super) struct Conflicts {
     these: Vec<Conflict>,
-    /// Conflicts that would remain once these are ordered.
+    /// Conflicts that would remain if these were ordered.
     since: Vec<Conflict>,
 }
 
@@ -33,7 +33,7 @@ impl From<Vec<Conflict>> for Conflicts {
     }
 }
 
-/// The flags that a copy gives its destination.
+/// The initialized bytes that a copy gives its destination.
 enum Flags {
     All,
     None,
@@ -72,7 +72,7 @@ impl Judge {
         finding
     }
 
-    /// Whether a memory is alive, as the operation knows.
+    /// Whether a memory is alive, as far as the operation knows.
     fn lifetime(
         &self,
         id: BufferId,
@@ -97,7 +97,7 @@ impl Judge {
             return None;
         }
         let missed = vec![Conflict { with: buffer.alloc, bytes: span }];
-        // An edge from the allocation alone would leave the races with later uses of the memory.
+        // An edge from the allocation alone would leave races with later uses of the memory.
         let writes = access != Access::Read;
         let since = buffer.shadow.conflicts_with(bytes, writes, clock, &self.access_lists);
         let memory = Memory::Device { id, len_bytes: buffer.len_bytes };
@@ -105,7 +105,7 @@ impl Judge {
         self.conflict(Code::UseBeforeAlloc, operation, access, false, conflicts, |_| memory)
     }
 
-    /// A free: of memory that is alive, and after every use of it.
+    /// Checks a free: the memory must be alive, and the free must come after every use of it.
     fn free(&mut self, id: BufferId, operation: Operation, position: Position) -> Option<Box<Finding>> {
         let whole = 0..self.device.buffer(id).map_or(0, |buffer| buffer.len_bytes);
         let all = Bytes::range(whole.clone());
@@ -119,7 +119,7 @@ impl Judge {
         finding
     }
 
-    /// Notes what the operation touches, and returns what it races with.
+    /// Notes the touches of the operation, and returns the races.
     fn races(
         &mut self,
         work: &dyn Footprint,
@@ -156,8 +156,9 @@ impl Judge {
         race
     }
 
-    /// The finding of conflicts, explained by the earliest operation; `None` if the profile leaves
-    /// no conflict. `of_pageable`: the operation reads the source of an upload of pageable memory.
+    /// The finding for some conflicts, explained by the earliest operation; `None` if no conflict
+    /// remains under the profile. `of_pageable`: the operation reads the source of an upload of
+    /// pageable memory.
     pub(super) fn conflict(
         &self,
         code: Code,
@@ -197,7 +198,7 @@ impl Judge {
         Memory::Device { id, len_bytes: self.device.buffer(id).map_or(0, |buffer| buffer.len_bytes) }
     }
 
-    /// An operation that reads, or writes twice, what it writes.
+    /// Finds bytes that an operation reads and writes, or writes twice.
     fn overlap(&self, work: &dyn Footprint, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
         let (Kind::Copy(_) | Kind::Compute | Kind::Gather | Kind::Scatter | Kind::Launch) = work.kind()
         else {
@@ -217,7 +218,7 @@ impl Judge {
         Some(Box::new(Finding::new(Code::Overlap, operation, Access::Write, memory, first)))
     }
 
-    /// An operation that reads bytes without a value, and does more than copy them.
+    /// Finds bytes without a value that an operation reads and does not only copy.
     fn uninitialized(
         &self,
         work: &dyn Footprint,
@@ -242,21 +243,22 @@ impl Judge {
         Some(Box::new(finding.note(INITIALIZE.to_owned())))
     }
 
-    /// The bytes among these of a memory that were never given a value.
+    /// The bytes of a memory, among these, that never got a value.
     pub(crate) fn missing(&self, id: BufferId, bytes: &Bytes) -> Bytes {
         let buffer = self.device.buffer(id).filter(|_| self.on);
         buffer.map_or_else(Bytes::default, |buffer| buffer.initialized.missing(bytes))
     }
 
-    /// The bytes written have a value from now on, or none if they were copied from such.
+    /// Notes that the written bytes have a value from now on, or have none if they were copied from
+    /// bytes without one.
     fn give_values(&mut self, touches: &[Touch], work: &dyn Footprint) {
         if let Kind::Launch = work.kind() {
             // It may write several memories, and all their bytes have a value afterwards: memory
-            // that is not written whole had one before.
+            // that it does not write completely had a value before.
             return touches.iter().for_each(|touch| self.give_all(touch));
         }
         let Some((last, others)) = touches.split_last() else { return };
-        // The count that a selection writes.
+        // The count that a selection writes is among these.
         others.iter().for_each(|touch| self.give_all(touch));
         let Touch { place: Place::Device(id), bytes, access: Access::Write } = last else { return };
         let flags = match (work.kind(), touches.first()) {
@@ -279,7 +281,7 @@ impl Judge {
         }
     }
 
-    /// The bytes have a value from now on, if they are written.
+    /// Notes that the bytes have a value from now on, if they are written.
     fn give_all(&mut self, touch: &Touch) {
         if let Touch { place: Place::Device(id), bytes, access: Access::Write } = touch
             && let Some(buffer) = self.device.alive_mut(*id)
@@ -289,7 +291,7 @@ impl Judge {
     }
 }
 
-/// What a copy of `read` carries to its destination.
+/// The initialized bytes that a copy of `read` gives its destination.
 fn flags_propagated(from: &Initialized, read: &Bytes, plan: &Plan) -> Flags {
     if from.first_missing(read).is_none() {
         return Flags::All;

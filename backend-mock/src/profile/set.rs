@@ -1,4 +1,4 @@
-//! Some of the profiles.
+//! Sets of profiles.
 
 use std::fmt;
 
@@ -23,19 +23,19 @@ impl ProfileSet {
         self.0 & (1 << profile as u8) != 0
     }
 
-    /// Whether none is.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many are.
+    /// The number of profiles in the set.
     #[must_use]
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// The profiles that are in both.
+    /// The profiles that are in both sets.
     #[must_use]
     pub const fn common(self, other: Self) -> Self {
         Self(self.0 & other.0)

@@ -1,4 +1,4 @@
-//! Calls that a program needs from a device beyond the traits of streams.
+//! Calls that a program needs in addition to the traits of streams and devices.
 
 use std::ops::Range;
 
@@ -9,34 +9,35 @@ use crate::{Access, Finding, MockBuffer, MockDevice, MockHostBuffer};
 
 /// Callbacks of [`Program::play`](super::Program::play), which plays a program on a device.
 pub trait Callbacks<D: Device> {
-    /// The program begins: what comes now are its operations.
+    /// The program begins: later operations are its own.
     fn begin(&mut self);
 
-    /// The program is over, and the device done with it: later operations clean up.
+    /// The program is over, and the device has finished it: later operations clean up.
     fn end(&mut self);
 
-    /// Operation number `index` comes next; beyond the last, the wait for all of them.
+    /// Operation number `index` comes next; the number after the last one stands for the wait for
+    /// all of them.
     fn next(&mut self, index: usize);
 
-    /// A second handle on a buffer that is about to be freed, for programs that use it afterwards;
-    /// none where no such program is played.
+    /// A second handle to a buffer that is about to be freed, for programs that use it afterwards;
+    /// none if no such program is played.
     fn twin(&mut self, buffer: &D::Buffer) -> Option<D::Buffer>;
 
-    /// The host touches pinned memory: reads or writes the bytes. `bytes` may reach outside it;
-    /// then nothing follows if [`is_over`](Self::is_over) says so.
+    /// The host reads or writes these bytes of pinned memory. They may reach outside it; if
+    /// [`is_over`](Self::is_over) then returns true, the access is not made.
     fn host_access(&mut self, host: &D::HostBuffer, bytes: Range<usize>, access: Access);
 
-    /// Lets the host write to pinned memory. A device that is one with the host may see to it that
-    /// nothing on it runs meanwhile.
+    /// Lets the host write to pinned memory. A device in host memory can make sure that none of its
+    /// operations run meanwhile.
     fn write(&mut self, write: &mut dyn FnMut()) {
         write();
     }
 
-    /// Whether the program has made a mistake, and so goes no further.
+    /// Whether the program has made a mistake, so that it is not continued.
     fn is_over(&self) -> bool;
 }
 
-/// Says nothing, like hardware: for programs that are right.
+/// Reports no mistake, like hardware: for programs that are right.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "nothing is to be known")]
 pub struct Unjudged;
@@ -93,8 +94,8 @@ impl Callbacks<MockDevice> for JudgedCallbacks<'_> {
         self.0.host_access(host, bytes, access);
     }
 
-    /// Under the lock of the device: of a program that is wrong and not judged, another thread may
-    /// run an operation that uses the same bytes.
+    /// Holds the lock of the device: if a wrong program is not judged, another thread could run an
+    /// operation on the same bytes.
     fn write(&mut self, write: &mut dyn FnMut()) {
         let _alone = self.0.shared().engine();
         write();

@@ -1,8 +1,8 @@
-//! The error of a text that is no program.
+//! The error for a text that is no program.
 
 use std::fmt;
 
-/// A line that is no program: where in it, and why.
+/// The error for a line that is no program: the field, and the mistake in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseProgramError {
     field: String,

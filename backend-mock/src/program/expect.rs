@@ -1,4 +1,4 @@
-//! What a program must give, and what it gave.
+//! The expected result of a program, and its actual one.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use super::Program;
 use crate::finding::Finding;
 
-/// What a program must give.
+/// The expected result of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "a program is right or wrong")]
 pub enum Expect {
     /// It is right, and leaves these bytes in its pinned memories, in hexadecimal.
     Ok {
-        /// By name of the memory.
+        /// The bytes, by the memory's name.
         hosts: BTreeMap<String, String>,
     },
     /// It is wrong.
     Error {
-        /// Which family of mistakes.
+        /// The family of mistakes.
         kind: String,
         /// The first operation that is wrong.
         op: usize,
@@ -28,7 +28,7 @@ pub enum Expect {
     },
 }
 
-/// What a program gave, as its line of output.
+/// The result of a program, as its line of output.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -45,7 +45,7 @@ pub struct Verdict {
     /// The earlier operations that it is not ordered with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<Vec<u64>>,
-    /// The bytes of each pinned memory in the end, in hexadecimal.
+    /// The bytes of each pinned memory at the end, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<BTreeMap<String, String>>,
 }
@@ -72,8 +72,8 @@ impl Verdict {
         }
     }
 
-    /// Whether it is what was expected: the same mistake at the same operation, naming at least one
-    /// of the expected earlier operations and no other; or the same bytes.
+    /// Whether it is the expected result: the same mistake at the same operation, naming at least
+    /// one of the expected earlier operations and no other; or the same bytes.
     #[must_use]
     pub fn meets(&self, expect: &Expect) -> bool {
         match expect {

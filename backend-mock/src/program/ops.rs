@@ -1,13 +1,13 @@
-//! The operations of a program, by number instead of by name.
+//! The operations of a program, with numbers instead of names.
 
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 
 use super::raw::RawOp;
 
-/// Beyond this no memory reaches, and sums of a few such numbers do not overflow.
+/// No memory reaches this far, and sums of a few such numbers do not overflow.
 const FAR: usize = 1 << 40;
 
-/// What the host thread issues. Streams, events and memories by number.
+/// An operation that the host thread issues, with numbers for streams, events and memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table of the module says what each field is")]
 #[non_exhaustive]
@@ -28,7 +28,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The stream that it is given to or waits for, if that is one.
+    /// The stream that it is enqueued on or waits for, if it has one.
     pub(super) fn stream(&self) -> Option<usize> {
         match *self {
             Self::Fill { stream, .. }
@@ -51,13 +51,13 @@ impl Op {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "rows are nothing else")]
 pub struct Block {
-    /// Where the first row starts.
+    /// The offset of the first row.
     pub offset: usize,
-    /// From the start of one row to the start of the next.
+    /// The distance from the start of one row to the start of the next.
     pub pitch: usize,
-    /// Bytes of a row.
+    /// The number of bytes in a row.
     pub width: usize,
-    /// How many rows.
+    /// The number of rows.
     pub height: usize,
 }
 
@@ -68,7 +68,7 @@ impl Block {
         Self { offset, pitch: len, width: len, height: 1 }
     }
 
-    /// Whether it ends where memories may end.
+    /// Whether it ends before [`FAR`].
     fn is_near(&self) -> bool {
         let [offset, pitch, width, height] =
             [self.offset, self.pitch, self.width, self.height].map(|number| number as u128);
@@ -80,7 +80,7 @@ impl Block {
     }
 }
 
-/// An operation, with what can be made before it is played.
+/// An operation, with the plan that is made before it is played.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) op: Op,
@@ -104,8 +104,8 @@ impl Prepared {
     }
 }
 
-/// The plan of a copy between blocks of one width and height. If one reaches further than any
-/// memory does, the plan of one byte that far away takes its place: the verdict on it is the same.
+/// The plan of a copy between blocks of equal width and height. If one reaches further than any
+/// memory does, it is replaced by one byte at that distance: the verdict is the same.
 fn plan(to: &Block, from: &Block) -> Plan {
     let far = Block::row(FAR, 1);
     let (to, from) = match (to.is_near(), from.is_near()) {

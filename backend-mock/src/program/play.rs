@@ -1,4 +1,4 @@
-//! A program on a device, operation by operation.
+//! Plays a program on a device, operation by operation.
 #![allow(unsafe_code)] // calls raw streams, below hazard tracking
 
 use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, slice};
@@ -14,22 +14,21 @@ use devarray::{
 use super::{Buffer, Callbacks, Op, Program, callbacks::JudgedCallbacks, ops::Prepared};
 use crate::{Access, Finding, MockDevice};
 
-/// Further than any memory reaches; ends stay far from the limit of numbers.
+/// No memory reaches this far, and ends stay far from the limit of numbers.
 const FAR: usize = 1 << 40;
 
 impl Program {
-    /// Plays the program on a simulated device, which nobody else uses meanwhile: the bytes of its
-    /// pinned memories in the end, or the first mistake, whose operations are numbered as in
-    /// the program. The device is left without anything queued. Takes a device on which nothing
-    /// was found so far.
+    /// Plays the program on a simulated device, which nobody else uses meanwhile. Returns the bytes of its
+    /// pinned memories at the end, or the first mistake, with operations numbered as in the program. Leaves
+    /// nothing queued on the device. The device must have no findings yet.
     ///
     /// # Errors
     ///
     /// The device fails: it has not enough memory, or a failure was planned.
     pub fn play_on_mock(&self, device: &MockDevice) -> Result<Result<Vec<Vec<u8>>, Finding>> {
         let mut callbacks = JudgedCallbacks(device, self);
-        // SAFETY: the simulator defines what mistakes do, and stops at the first that it cannot act
-        // out.
+        // SAFETY: the simulator defines the effect of mistakes, and stops at the first one that it cannot
+        // execute.
         let hosts = unsafe { self.play(device, &mut callbacks) };
         match callbacks.finding() {
             Some(finding) => Ok(Err(finding)),
@@ -37,15 +36,15 @@ impl Program {
         }
     }
 
-    /// Plays the program on a device: the bytes of its pinned memories in the end, or where the
-    /// callbacks said that it is over.
+    /// Plays the program on a device. Returns the bytes of its pinned memories at the end, or at the
+    /// operation at which the callbacks said that it is over.
     ///
-    /// Blocks until the device is done with it.
+    /// Blocks until the device has finished it.
     ///
     /// # Safety
     ///
-    /// The program is right, or the device defines what mistakes do and the callbacks say that the
-    /// program is over at the first that reaches outside a memory.
+    /// The program is right; or the device defines the effect of mistakes, and the callbacks say that the
+    /// program is over at the first operation that reaches outside a memory.
     ///
     /// # Errors
     ///
@@ -58,7 +57,7 @@ impl Program {
         let mut stage = Stage::set(self, device)?;
         let played = stage.play(self, callbacks);
         callbacks.next(self.ops.len());
-        // Also after a failure: the pinned memory must not be given back before.
+        // This is also needed after a failure: the pinned memory must not be freed before.
         let quiesced = stage.synchronize();
         if let Quiesced::Unknown(error) = quiesced {
             std::mem::forget(stage);
@@ -72,10 +71,10 @@ impl Program {
     }
 }
 
-/// Everything a program uses, on a device.
+/// All objects of a program on a device.
 struct Stage<D: Device> {
     streams: Vec<D::Stream>,
-    /// What makes and clears the stage.
+    /// The stream for setting up and cleaning up.
     hand: D::Stream,
     events: Vec<Option<D::Event>>,
     buffers: Vec<Option<D::Buffer>>,
@@ -104,8 +103,8 @@ impl<D: Device> Stage<D> {
             if zeroed {
                 let line = Layout::new(&[bytes], &[1], 0)?;
                 let plan = Plan::new(&line, &line, 1, &Capabilities::default())?;
-                // SAFETY: the plan covers the buffer, which was allocated on this stream and is
-                // used by nothing else.
+                // SAFETY: the plan covers the buffer, which was allocated on this stream and which nothing
+                // else uses.
                 stage.hand.fill(&unsafe { FillOp::new_unchecked(&buffer, &plan, &[0]) })?;
             }
             stage.buffers[index] = Some(buffer);
@@ -119,8 +118,7 @@ impl<D: Device> Stage<D> {
         for (index, prepared) in program.ops.iter().enumerate() {
             callbacks.next(index);
             let done = self.issue(program, prepared, callbacks);
-            // A mistake is what the program is about, also where it makes the device refuse the
-            // operation.
+            // The mistake is the program's result, also if it makes the device refuse the operation.
             if callbacks.is_over() {
                 return Ok(());
             }
@@ -189,8 +187,8 @@ impl<D: Device> Stage<D> {
             (&Op::HostWrite { host, offset, len, value }, _) => {
                 callbacks.host_access(&self.hosts[host], touched(offset, len), Access::Write);
                 if !callbacks.is_over() {
-                    // SAFETY: the callbacks did not object, so the bytes lie inside the memory, or the
-                    // program is right.
+                    // SAFETY: the callbacks did not say that it is over, so the bytes lie inside the memory,
+                    // or the program is right.
                     let start = unsafe { self.hosts[host].as_ptr().add(offset) };
                     callbacks.write(&mut || {
                         // SAFETY: as above; no operation in flight uses the bytes, or the device
@@ -203,7 +201,8 @@ impl<D: Device> Stage<D> {
         }
     }
 
-    /// Waits for every stream: the first end that is not `Done`, unless one is unknown.
+    /// Waits for every stream. Returns the first result that is not `Done`, but an unknown one takes
+    /// precedence.
     fn synchronize(&self) -> Quiesced {
         let mut all = Quiesced::Done;
         for stream in self.streams.iter().chain([&self.hand]) {
@@ -216,17 +215,15 @@ impl<D: Device> Stage<D> {
         all
     }
 
-    /// The buffer of a number, or its twin: a program uses a buffer only after its allocation was
-    /// issued.
+    /// The buffer of this number, or its twin: a program uses a buffer only after its allocation was issued.
     fn buffer(&self, index: usize) -> &D::Buffer {
         self.buffers[index]
             .as_ref()
             .expect("names are known from the allocation on, and freed ones have twins")
     }
 
-    /// Where a transfer starts in pinned memory, and how long it is. One that starts outside is
-    /// made to start at the last byte and to end outside, so that its pointer still says which
-    /// memory it leaves.
+    /// The start of a transfer in pinned memory, and its length. A transfer that starts outside is changed to
+    /// start at the last byte and to end outside, so that its pointer still shows which memory it leaves.
     fn host_range(&self, host: usize, offset: usize, len: usize) -> (*mut u8, usize) {
         let host = &self.hosts[host];
         let start = offset.min(host.len_bytes() - 1);
@@ -238,12 +235,12 @@ impl<D: Device> Stage<D> {
         let (mut bytes, len_bytes) = (Vec::new(), host.len_bytes());
         let no_room = |_| Error::out_of_memory(device.info().backend, "play", len_bytes, None);
         bytes.try_reserve_exact(len_bytes).map_err(no_room)?;
-        // SAFETY: initialized, as long as the buffer says; the device is done.
+        // SAFETY: the memory is initialized and as long as the buffer says; the device has finished.
         bytes.extend_from_slice(unsafe { slice::from_raw_parts(host.as_ptr(), len_bytes) });
         Ok(bytes)
     }
 
-    /// Gives everything back. The device is done.
+    /// Frees everything. The device has finished.
     fn clear(self) -> Result<()> {
         let mut cleared = Ok(());
         for (buffer, freed) in self.buffers.into_iter().zip(self.freed) {
@@ -257,7 +254,7 @@ impl<D: Device> Stage<D> {
     }
 }
 
-/// The bytes that the host touches, none of them so far away that no address is left.
+/// The bytes that the host touches, cut off at a distance at which addresses still exist.
 fn touched(offset: usize, len: usize) -> Range<usize> {
     let start = offset.min(FAR);
     start..start + len.min(FAR)

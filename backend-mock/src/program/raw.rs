@@ -1,4 +1,4 @@
-//! The JSON form, field by field, before anything is checked.
+//! The JSON form, field by field, before any check.
 
 use std::{fmt, marker::PhantomData};
 
@@ -9,7 +9,7 @@ use serde::{
 
 use super::Expect;
 
-/// More streams, events, memories or operations than any program uses: each costs memory before the
+/// More streams, events, memories or operations than any program uses; each costs memory before the
 /// first operation.
 pub(super) const MOST: usize = 1 << 16;
 
@@ -43,7 +43,8 @@ pub(super) struct RawHost {
     pub(super) bytes: usize,
 }
 
-/// An operation: its kind, and whatever fields it has. A flat form lets every error name its field.
+/// An operation: its kind, and whatever fields it has. All operations share one flat form, so that
+/// every error can name its field.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct RawOp {
@@ -117,7 +118,7 @@ fn object_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ex
     Ok(Option::deserialize(deserializer)?.map(|Object(expect)| expect))
 }
 
-/// What is written as an object.
+/// A value that is written as an object.
 trait Written {
     const NAME: &str;
 }
@@ -138,8 +139,8 @@ impl Written for Expect {
     const NAME: &str = "what is expected";
 }
 
-/// A value that is read from an object alone: a derived reader would also take a list of the fields
-/// in order.
+/// A value that is read only from an object: a derived reader would also accept a list of the
+/// fields in order.
 struct Object<T>(T);
 
 impl<'de, T: Written + Deserialize<'de>> Deserialize<'de> for Object<T> {

@@ -1,4 +1,4 @@
-//! From names to numbers, every mistake in a file with its field.
+//! Replaces names by numbers, and reports every mistake in a file with its field.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,8 +10,8 @@ use super::{
 
 type Result<T> = std::result::Result<T, ParseProgramError>;
 
-/// The most that streams and events may know of streams, in all: each costs memory and time at each
-/// operation. A chain through 4,096 streams is as much.
+/// The most entries that the clocks of streams and events may have in total: each costs memory and
+/// time at each operation. A chain through 4,096 streams needs this many.
 const MOST_KNOWN: usize = 1 << 25;
 
 impl Program {
@@ -19,7 +19,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The text is no JSON, or no program: the error names the field and what is wrong with it.
+    /// The text is no JSON, or no program: the error names the field and the mistake in it.
     pub fn parse(line: &[u8]) -> Result<Self> {
         if line.trim_ascii_start().first() == Some(&b'[') {
             return Err(ParseProgramError::new("", "a program is an object, not a list"));
@@ -67,7 +67,7 @@ impl Program {
     }
 }
 
-/// Refuses a program in which many streams and events come to know of many streams, each of each.
+/// Refuses a program in which many streams and events would each get a clock with many streams.
 fn check_knowledge(ops: &[Prepared]) -> Result<()> {
     let streams = |ops: &[Prepared]| ops.iter().filter_map(|op| op.op.stream()).collect::<HashSet<_>>().len();
     let orders = |op: &Prepared| {
@@ -85,7 +85,7 @@ fn check_knowledge(ops: &[Prepared]) -> Result<()> {
     Err(ParseProgramError::new("ops", cause))
 }
 
-/// A program is one line: in which it is, whoever reads the file says.
+/// A program is one line, so the reader of the file tells which line it is.
 fn cause(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }
@@ -115,7 +115,7 @@ fn required<T: Clone>(place: &Place, field: &str, value: Option<&T>) -> Result<T
     value.cloned().ok_or_else(|| place.error(field, "is missing"))
 }
 
-/// What is known so far.
+/// The names known so far.
 #[derive(Default)]
 struct Names {
     streams: usize,

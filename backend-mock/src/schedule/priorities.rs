@@ -1,23 +1,24 @@
-//! Priorities of the host and of streams, drawn once, changed a few times.
+//! Priorities of the host and of streams, drawn once and changed a few times.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use crate::rng::SplitMix64;
 
-/// Drawn priorities are above this; streams that fell behind are below.
+/// Drawn priorities are above this number; priorities of streams that fell behind are below it.
 const LOWEST_DRAWN: usize = 1 << 32;
 
-/// More changes of priority are not made, whatever depth is asked for.
+/// The most changes of priority that are made, whatever depth is asked for.
 const MOST_FALLS: usize = 1 << 16;
 
-/// Who goes before whom. The host has number 0, a stream its own plus 1.
+/// The priorities of the host, which has number 0, and of the streams, whose numbers are increased
+/// by 1.
 #[derive(Debug, Default)]
 pub(super) struct Priorities {
     priorities: BTreeMap<usize, usize>,
-    /// The steps at which whoever goes on falls behind.
+    /// The steps at which the one that continues falls behind.
     falls: Vec<u64>,
     steps: u64,
-    /// The priority of the next to fall behind: below all before.
+    /// The priority for the next one that falls behind: below all earlier ones.
     behind: usize,
 }
 
@@ -28,7 +29,8 @@ impl Priorities {
         Self { falls, behind: LOWEST_DRAWN, ..Self::default() }
     }
 
-    /// The place in the list of the stream that goes on; past the list if the host does.
+    /// The index in the list of the stream that continues; the index after the last if the host
+    /// does.
     pub(super) fn first(&mut self, streams: &[usize], may_return: bool, rng: &mut SplitMix64) -> usize {
         let host = may_return.then_some((streams.len(), 0));
         let ways = streams.iter().enumerate().map(|(way, stream)| (way, stream + 1)).chain(host);

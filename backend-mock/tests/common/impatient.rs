@@ -3,8 +3,8 @@
 use devarray::{Array, Context};
 use devarray_mock::MockDevice;
 
-/// Right as far as the judge knows, and wrong about what a query says: nobody promises an answer at
-/// once.
+/// The judge finds nothing wrong in it. But it relies on the answer of a query: nobody promises
+/// that the event is ready at once.
 pub(crate) fn impatient(device: MockDevice) {
     let context = Context::new(device).unwrap();
     let stream = context.stream().unwrap();

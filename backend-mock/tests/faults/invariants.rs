@@ -34,7 +34,7 @@ impl Scene {
         let stream = context.stream().unwrap();
         let array = Array::from_slice(&stream, &[3, 4], &(0..LEN).collect::<Vec<_>>()).unwrap();
         let other = Array::full(&stream, &[3, 4], 7).unwrap();
-        // Staging memory is there from now on.
+        // Staging memory exists from now on.
         other.to_vec(&stream).unwrap();
         Self { device, context, stream, array, other }
     }
@@ -75,7 +75,7 @@ enum Operation {
     Stream,
 }
 
-/// Each operation, with a site of its own that can fail before anything happened.
+/// Each operation, with a site at which it can fail before it has any effect.
 const OPERATIONS: [(Operation, Site); 9] = [
     (Operation::Alloc, Site::Alloc),
     (Operation::Copy, Site::Copy),
@@ -121,7 +121,8 @@ fn f2_a_call_that_is_refused_changes_nothing_and_f3_succeeds_when_it_is_made_aga
         assert_eq!(scene.act(operation), Err(refused(site)), "{operation:?}");
         assert_eq!(scene.seen(), before, "{operation:?}");
         assert_eq!(scene.act(operation), Ok(()), "{operation:?} once more");
-        // And it does then what it does where nothing ever failed, which shows that `seen` sees.
+        // And it then does the same as where nothing failed, which shows that `seen` observes the
+        // difference.
         assert_eq!(twin.act(operation), Ok(()));
         assert_eq!(scene.seen(), twin.seen(), "{operation:?}");
         if matches!(operation, Operation::Copy | Operation::Fill | Operation::Upload) {
@@ -150,7 +151,7 @@ fn f4_memory_is_back_where_it_began_and_f5_freed_once() {
 fn f6_drops_neither_panic_nor_hang_when_everything_fails() {
     for kind in [FaultKind::Refused, FaultKind::Cancelled, FaultKind::Lost, FaultKind::Torn, FaultKind::Late]
     {
-        // Whatever is called, from some call on.
+        // Every call fails from some call on.
         for first in 0..40 {
             let plan = FaultPlan::new().window(None, first..u64::MAX, kind);
             let device = MockDevice::builder().faults(plan).build();
@@ -164,7 +165,7 @@ fn f6_drops_neither_panic_nor_hang_when_everything_fails() {
                     Array::<u8, _>::zeros(&two, &[4])?.view_mut().upload(&two, context.pinned(4)?)?;
                 Ok(())
             };
-            // An answer, within the test's time, whatever it is.
+            // The test needs an answer in time, whatever it is.
             let _ = work();
         }
     }
@@ -188,7 +189,7 @@ fn f7_what_was_enqueued_runs_or_is_cancelled() {
                 }
                 Ok(())
             };
-            // The context tells of failures behind the back of every call.
+            // The context reports failures that no call returned.
             assert!(work().is_err() || !context.take_errors().is_empty(), "{site} {kind:?}");
             device.finish();
             let statistics = device.statistics();
@@ -264,7 +265,7 @@ fn f11_no_borrow_ends_while_the_device_may_use_the_memory() {
             let Ok(array) = Array::full(&stream, &[8], 1_u8) else { continue };
             let mut host = [9; 8];
             let _ = stream.scope(|s| s.download(&array.view(), &mut host));
-            // The borrow is over. Whatever the device still has to do, it does now.
+            // The borrow is over. The device now does the rest of its work.
             let at_end = host;
             device.finish();
             assert_eq!(host, at_end, "call {call}, {kind:?}");
@@ -286,8 +287,8 @@ fn f12_what_fails_later_is_told_by_the_next_wait_on_the_device() {
             Site::Fill => array.view_mut().fill(&stream, 3),
             _ => array.view_mut().upload(&stream, context.pinned(16).unwrap()).map(drop).map_err(Error::from),
         };
-        // A transfer that is dropped may have been told by its own wait, so what it returned is not
-        // looked at.
+        // A transfer that is dropped may already have been reported by its own wait, so its result
+        // is not checked.
         assert!(done.is_ok() || site == Site::Upload, "the call itself knows nothing: {done:?}");
         let told = stream.synchronize().unwrap_err();
         assert!(matches!(&told, Error::DeviceLost { operation, .. } if *operation == site.name()), "{told}");
@@ -295,7 +296,7 @@ fn f12_what_fails_later_is_told_by_the_next_wait_on_the_device() {
     }
 }
 
-/// The promises are of the library and the simulator together: a program that does not keep them is
+/// The library keeps the promises together with the simulator: a program that does not keep them is
 /// noticed.
 #[test]
 fn a_program_that_keeps_what_failed_is_noticed() {

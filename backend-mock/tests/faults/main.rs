@@ -1,4 +1,4 @@
-//! Failures: plans name the calls they say, every call of the library's operations is failed in
+//! Failures: plans fail the calls that they name, every call of the library's operations fails in
 //! every way, and twelve promises hold afterwards.
 #![allow(clippy::unwrap_used)] // helpers of tests
 

@@ -1,4 +1,4 @@
-//! Plans fail the calls that they name, and no others; what they say can be written down and read.
+//! Plans fail the calls that they name and no others, and can be written down and read.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,7 @@ fn device(plan: &str) -> MockDevice {
     MockDevice::builder().faults(plan.parse().unwrap()).memory_limit_bytes(1000).build()
 }
 
-/// The calls that fail of `calls` calls of `memory`.
+/// The numbers of the failing calls among `calls` calls of `memory`.
 fn failing(device: &MockDevice, calls: usize) -> Vec<usize> {
     (0..calls).filter(|_| device.memory().is_err()).collect()
 }
@@ -34,7 +34,8 @@ fn the_nth_call_and_windows_are_counted_from_nought_by_site_or_over_all() {
     ] {
         assert_eq!(failing(&device(plan), 8), due, "{plan}");
     }
-    // A stream is opened between the calls: they are one further, if all are counted.
+    // A stream is opened between the calls: if all calls are counted, the numbers of later ones are
+    // higher by one.
     for (plan, due) in [("any#3=refused", true), ("memory#3=refused", false)] {
         let device = device(plan);
         assert_eq!(failing(&device, 2), [0; 0]);
@@ -157,7 +158,7 @@ fn buggify_chooses_sites_for_a_run() {
 #[test]
 fn exploring_with_chances_finds_what_fails_with_them() {
     let explore = Explore::new().schedules(200).faults("any%30=refused".parse().unwrap());
-    // Nothing is promised about errors here, so it may not unwrap.
+    // Calls fail here, and the program must not unwrap their results.
     let failure = explore.run(|device| Context::new(device).unwrap()).unwrap_err();
     let text = failure.to_string();
     assert!(text.contains("planned failure") && text.contains("any%30=refused"), "{text}");

@@ -1,5 +1,5 @@
-//! Tests of PyTorch's CUDA sanitizer, a judge of streams and events, asked of this
-//! one. A kernel that reads is a copy to bytes of its own here, one that writes is a fill.
+//! Tests of PyTorch's CUDA sanitizer, which also judges streams and events, run with this judge. A
+//! kernel that reads is here a copy to bytes of its own, and one that writes is a fill.
 
 use devarray::{Array, Context};
 use devarray_mock::{Code, MockDevice, program::Program};
@@ -47,7 +47,7 @@ impl Launches {
         self
     }
 
-    /// Whether it is right up to the last operation, and what that one is.
+    /// Whether the program is right up to the last operation, and the finding for the last one.
     fn last(mut self) -> Result<(), Code> {
         let last = self.ops.len().checked_sub(1);
         self.ops.push(json!({"do": "sync_device"}));
@@ -137,15 +137,15 @@ fn expired_record() {
     reads.wait(0, 2).launch(2, &[], &[1]).ends_in_a_race();
 }
 
-/// An event that was dropped cannot be waited for: it does not compile. One made in its place was
-/// never recorded.
+/// Waiting for an event that was dropped does not compile. An event made in its place was never
+/// recorded.
 #[test]
 fn deleted_record() {
     let other_event = 1;
     launches().launch(1, &[1], &[]).record(0, 1).wait(other_event, 2).launch(2, &[], &[1]).ends_in_a_race();
 }
 
-/// Ten readers, a writer that waits for the first `waited` of them.
+/// Ten readers, and a writer that waits for the first `waited` of them.
 fn readers(waited: usize) -> Launches {
     let read = |launches: Launches, k| launches.launch(k, &[1], &[]).record(k, k);
     let launches = (1..=10).fold(launches(), read);

@@ -1,6 +1,6 @@
-//! Real mistakes of real libraries, each with the edge that was missing: without it the judge says
-//! what was wrong, with it nothing. Then these mistakes in safe code: most cannot be written there,
-//! since streams wait by themselves, and the rest has another meaning.
+//! Real mistakes of real libraries, each with the edge that was missing: without it the judge names
+//! the mistake, with it nothing. Then the same mistakes in safe code: most cannot be written there,
+//! because streams wait automatically, and the rest has another meaning.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod csan;
@@ -10,8 +10,8 @@ mod safe;
 use devarray_mock::{MockDevice, Schedule, program::Program};
 use serde_json::{Value, json};
 
-/// One mistake, or what looks like one and is none (without a `kind`). Operations with `fix` were
-/// missing.
+/// A real mistake, or code that looks like one but is right (without a `kind`). The operations
+/// marked `fix` were missing.
 struct Exhibit(Value);
 
 impl Exhibit {
@@ -58,8 +58,8 @@ fn every_mistake_is_found_and_no_mended_one_is() {
     let exhibits = Exhibit::all();
     assert_eq!(exhibits.len(), 40);
     for exhibit in exhibits {
-        // Verdicts do not depend on the schedule, and eager is how an idle device hides all of
-        // these.
+        // Verdicts do not depend on the schedule. Eager is the behaviour of an idle device, which
+        // hides all of these mistakes.
         for schedule in [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy] {
             assert_eq!(
                 exhibit.found(false, schedule.clone()),
@@ -72,7 +72,7 @@ fn every_mistake_is_found_and_no_mended_one_is() {
     }
 }
 
-/// The twin: a judge that forgets waits takes mended programs for wrong ones.
+/// The twin: a judge that forgets waits finds mistakes in the corrected programs.
 #[test]
 fn a_judge_that_forgets_waits_is_noticed() {
     let exhibits = Exhibit::all();

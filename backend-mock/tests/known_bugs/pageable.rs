@@ -1,4 +1,4 @@
-//! Copies of memory that is not pinned, which may block the host and need not.
+//! Copies of memory that is not pinned: they may block the host, but need not.
 #![allow(unsafe_code)] // makes operations without core, to leave out waits on purpose
 
 use std::num::NonZeroUsize;
@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use devarray::backend::{Device, DownloadOp, FreeOp, Quiesced, Stream, UploadOp};
 use devarray_mock::{Access, Code, MockDevice};
 
-/// onnxruntime#26512: a count is copied to a variable of the host, and the variable read.
+/// onnxruntime#26512: a count is copied to a variable of the host, and the variable is read.
 fn count_read(waits: bool) -> Vec<Code> {
     let device = MockDevice::new();
     let stream = device.open_stream().unwrap();
@@ -14,7 +14,7 @@ fn count_read(waits: bool) -> Vec<Code> {
     let (source, mut count) = ([7_u8; 4], [0_u8; 4]);
     // SAFETY: in bounds, and both arrays outlive the wait below.
     stream.upload(&unsafe { UploadOp::new_unchecked(&buffer, 0, source.as_ptr(), 4) }).unwrap();
-    // SAFETY: the same.
+    // SAFETY: as above.
     stream.download(&unsafe { DownloadOp::new_unchecked(&buffer, 0, count.as_mut_ptr(), 4) }).unwrap();
     if waits {
         assert_eq!(stream.synchronize(), Quiesced::Done);

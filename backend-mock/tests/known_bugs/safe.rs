@@ -1,19 +1,19 @@
 //! Mistakes of real libraries in safe code.
-#![allow(unsafe_code)] // opens streams that do not wait, which is the mistake
+#![allow(unsafe_code)] // opens streams that do not wait automatically, which is the mistake
 
 use devarray::{Array, Context, Order, StreamHandle};
 use devarray_mock::{Explore, MockDevice, Schedule, Site, explore};
 
-/// A stream that waits for nothing by itself.
+/// A stream that does not wait automatically.
 pub(crate) fn unchecked_stream(context: &Context<MockDevice>) -> StreamHandle<MockDevice> {
-    // SAFETY: deliberately unordered; the simulator's memory is all that is touched, and waited for
-    // before its owner is gone.
+    // SAFETY: deliberately unordered; only the simulator's memory is touched, and the work is
+    // waited for before its owner is dropped.
     unsafe { context.unchecked_stream() }.unwrap()
 }
 
-/// cudarc's one read event, dfdx#464, cuCascade#184, onnxruntime#5445, quadrants#407,
-/// pytorch#83984, btx#97: readers on two streams, a writer on a third, memory dropped under all of
-/// them.
+/// cudarc's single read event, dfdx#464, cuCascade#184, onnxruntime#5445, quadrants#407,
+/// pytorch#83984, btx#97: readers on two streams, a writer on a third, and memory that is dropped
+/// while all of them use it.
 #[test]
 fn streams_wait_for_every_reader_and_frees_for_every_use() {
     explore(0, 100, |device| {
@@ -31,9 +31,9 @@ fn streams_wait_for_every_reader_and_frees_for_every_use() {
     });
 }
 
-/// pytorch#86264, pytorch#137878, onnxruntime#32121: pinned memory is owned by the copy until the
-/// copy is waited for, so there is nothing to read or write too early. That it does not compile is
-/// among the programs of `core/tests/lifetimes`.
+/// pytorch#86264, pytorch#137878, onnxruntime#32121: the copy owns pinned memory until it is waited
+/// for, so nothing can be read or written too early. The programs in `core/tests/lifetimes` show
+/// that this does not compile.
 #[test]
 fn pinned_memory_comes_back_with_its_bytes() {
     explore(0, 100, |device| {
@@ -46,8 +46,8 @@ fn pinned_memory_comes_back_with_its_bytes() {
 }
 
 /// cccl#3814, cudf#23561, cuopt#1756, rmm#2526, lupine#631, onnxruntime#9841, onnxruntime#26512:
-/// when a borrowed slice is read and written does not depend on what kind of memory it is, nor on
-/// how long it lives.
+/// the time at which a borrowed slice is read or written depends neither on the kind of memory nor
+/// on its lifetime.
 #[test]
 fn borrowed_slices_are_read_at_the_call_and_written_at_its_return() {
     explore(0, 100, |device| {
@@ -62,7 +62,7 @@ fn borrowed_slices_are_read_at_the_call_and_written_at_its_return() {
     });
 }
 
-/// cudarc#194: an allocation of no bytes is an error of the driver.
+/// cudarc#194: an allocation of no bytes is an error in the driver.
 #[test]
 fn nothing_is_allocated_for_no_elements() {
     let device = MockDevice::new();
@@ -73,9 +73,9 @@ fn nothing_is_allocated_for_no_elements() {
     assert_eq!(device.statistics().enqueued, before);
 }
 
-/// cudarc#555: waits for streams are turned off while arrays still hold their events, and the drop
-/// of the arrays hangs. Here streams that do not wait stand beside streams that do, and an array
-/// dropped after a use by one waits for the uses that it knows.
+/// cudarc#555: waits for streams are switched off while arrays still hold their events, and the
+/// drop of the arrays hangs. Here streams with and without automatic waits exist together, and an
+/// array that is dropped after a use by one of them waits for the uses that it knows.
 #[test]
 fn arrays_older_than_the_first_stream_that_does_not_wait_are_dropped_in_order() {
     explore(0, 100, |device| {
@@ -94,7 +94,7 @@ fn arrays_older_than_the_first_stream_that_does_not_wait_are_dropped_in_order() 
     });
 }
 
-/// cudarc#590: an error of a drop surfaces on whatever is called next.
+/// cudarc#590: an error in a drop is returned by an unrelated later call.
 #[test]
 fn an_error_of_a_drop_is_told_by_the_context_and_by_nobody_else() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
@@ -111,7 +111,7 @@ fn an_error_of_a_drop_is_told_by_the_context_and_by_nobody_else() {
     assert_eq!(context.take_errors(), []);
 }
 
-/// The twin: with streams that do not wait, the first of these programs is found wrong.
+/// The twin: on streams without automatic waits, the first of these programs is wrong.
 #[test]
 fn without_waits_the_same_program_is_wrong() {
     let failure = Explore::new().schedules(0).run(|device| {

@@ -15,20 +15,20 @@ fn line_here() -> u32 {
     Location::caller().line()
 }
 
-/// Whatever is found about a memory, where it was allocated is told with it: by arrays, on the
-/// host, and after its free.
+/// Every finding about a memory tells where it was allocated: for arrays, for host memory, and
+/// after a free.
 #[test]
 fn findings_say_where_the_memory_was_allocated() {
     let device = MockDevice::new();
     let context = Context::new(device.clone()).unwrap();
-    // SAFETY: that nothing orders the two is what is to be found.
+    // SAFETY: the missing order is the mistake to be found.
     let [one, two] = [(); 2].map(|()| unsafe { context.unchecked_stream() }.unwrap());
     let (mut array, in_line) = (Array::<u8, _>::zeros(&one, &[100]).unwrap(), line_here());
     array.view_mut().fill(&two, 1).unwrap();
     let (host, host_line) = (device.alloc_host(64.try_into().unwrap()).unwrap(), line_here());
     let target = array.view().buffer().unwrap().twin();
     drop(array);
-    // SAFETY: the simulator defines what the use of memory that is gone does.
+    // SAFETY: the simulator defines the effect of using freed memory.
     let op = unsafe { DownloadOp::new_unchecked(&target, 0, host.as_ptr(), 64) };
     one.raw().download(&op).unwrap();
     device.host_access(&host, 0..64, Access::Read);
@@ -40,22 +40,22 @@ fn findings_say_where_the_memory_was_allocated() {
         assert_eq!((location.file(), location.line()), (file!(), due), "{finding}");
         assert!(finding.to_string().contains(&format!(" was allocated at {location}")), "{finding}");
     }
-    // The twin: memory that nobody allocated here has no such place.
+    // The twin: memory that was not allocated here has no such place.
     let mut own = [0_u8; 8];
     let array = Array::<u8, _>::zeros(&one, &[8]).unwrap();
     let source = array.view().buffer().unwrap().twin();
-    // SAFETY: as above; the memory lives until the stream was waited for.
+    // SAFETY: as above; the memory lives until the stream has been waited for.
     let op = unsafe { DownloadOp::new_unchecked(&source, 0, own.as_mut_ptr(), 8) };
     one.raw().download(&op).unwrap();
     device.host_access_at(own.as_ptr_range(), Access::Read);
     let last = device.report().findings.pop().unwrap();
-    // Copies of memory that is not pinned are done when they return, on some machines.
+    // On some machines, copies of memory that is not pinned are done when they return.
     assert_eq!((last.code, last.allocated_at), (Code::ReliesOnProfile, None), "{last}");
     assert!(!last.to_string().contains("was allocated"), "{last}");
     one.synchronize().unwrap();
 }
 
-/// The report that the page of the package shows names the line that there is.
+/// The report on the package's page names the real line.
 #[test]
 fn the_line_on_the_page_is_that_of_the_source() {
     let device = MockDevice::new();

@@ -1,4 +1,4 @@
-//! Work of other code is compared with what it declared.
+//! Work of other code is compared with the accesses that it declared.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code; helpers of tests
 
 use devarray::{
@@ -14,7 +14,7 @@ type Bytes = Array<u8, MockDevice>;
 /// Sets these bytes, like a kernel of other code.
 pub(crate) fn set(stream: &MockStream, to: &MockBuffer, layout: &Layout) -> devarray::Result<()> {
     let plan = Plan::new(layout, layout, 1, &Capabilities::default())?;
-    // SAFETY: inside the buffer; whether it is declared is what is looked at.
+    // SAFETY: inside the buffer; the test examines whether it is declared.
     stream.fill(&unsafe { FillOp::new_unchecked(to, &plan, &[7]) })
 }
 
@@ -25,7 +25,7 @@ fn copy(
     from: (&MockBuffer, &Layout),
 ) -> devarray::Result<()> {
     let plan = Plan::new(to.1, from.1, 1, &Capabilities::default())?;
-    // SAFETY: inside both buffers; whether it is declared is what is looked at.
+    // SAFETY: inside both buffers; the test examines whether it is declared.
     stream.copy(&unsafe { CopyOp::new_unchecked(to.0, from.0, &plan) })
 }
 
@@ -33,7 +33,7 @@ fn line(len: usize, offset: usize) -> Layout {
     Layout::new(&[len], &[1], offset).unwrap()
 }
 
-/// A program on two streams, and what is found.
+/// Runs a program on two streams, and returns the findings.
 fn found(program: impl Fn(&StreamHandle<MockDevice>, &mut Bytes, &mut Bytes)) -> Vec<Finding> {
     let device = MockDevice::new();
     let context = Context::new(device.clone()).unwrap();
@@ -73,7 +73,7 @@ fn one_element_declared_and_all_filled_is_found_under_every_schedule() {
     }
 }
 
-/// Exact to the byte, in layouts with gaps; each with its twin.
+/// Exact to the byte, for layouts with gaps; each with its twin.
 #[test]
 fn what_lies_between_declared_elements_is_not_declared() {
     let grid = Layout::new(&[10, 3], &[10, 1], 2).unwrap();
@@ -137,7 +137,8 @@ fn reading_is_declared_by_either_and_writing_by_writing() {
     }
 }
 
-/// No operation was on it yet, so that nobody knows it for an array's: it is found when one is.
+/// No operation has used it yet, so it is not yet known as an array's memory: the mistake is found
+/// when an operation does.
 #[test]
 fn an_array_that_was_just_made_is_found_when_it_is_used() {
     type Use = fn(&StreamHandle<MockDevice>, &Bytes);
@@ -166,8 +167,8 @@ fn an_array_that_was_just_made_is_found_when_it_is_used() {
     }
 }
 
-/// Memory that other code has for itself, and what the library does meanwhile on the same stream,
-/// need no declaration.
+/// Other code's own memory needs no declaration, nor does work of the library on the same stream
+/// meanwhile.
 #[test]
 fn only_work_of_other_code_on_arrays_is_compared() {
     let findings = found(|stream, small, large| {
@@ -177,21 +178,21 @@ fn only_work_of_other_code_on_arrays_is_compared() {
         work.enqueue(|raw| {
             set(raw, &own, &line(16, 0))?;
             copy(raw, (&target, &line(8, 0)), (&own, &line(8, 8)))?;
-            large.view_mut().fill(stream, 3)?; // of the library, ordered by itself
+            large.view_mut().fill(stream, 3)?; // work of the library, which orders itself
             let event = raw.record()?;
             raw.wait(&event)
         })
         .unwrap();
-        // After the work the stream is what it was.
+        // After the work, the stream is as it was before.
         large.view_mut().fill(stream, 4).unwrap();
         assert_eq!(large.to_vec(stream).unwrap(), [4; 100]);
-        // SAFETY: the last use of it is in the order of the stream.
+        // SAFETY: its last use is in the order of the stream.
         stream.raw().free(unsafe { devarray::backend::FreeOp::new_unchecked(own) }).unwrap();
     });
     assert_eq!(findings, []);
 }
 
-/// A view that repeats its elements declares them once; an empty one declares nothing.
+/// A view that repeats its elements declares them once; an empty view declares nothing.
 #[test]
 fn repeated_and_empty_views_declare_what_they_reach() {
     for (from, due) in [(0, 0), (1, 1)] {
@@ -209,7 +210,7 @@ fn repeated_and_empty_views_declare_what_they_reach() {
     }
 }
 
-/// The judge that is off finds nothing, and the device of a stream is what it was.
+/// Without the judge nothing is found, and the device of the stream is as it was before.
 #[test]
 fn without_a_judge_nothing_is_compared() {
     let device = MockDevice::builder().judge(false).build();
@@ -220,8 +221,8 @@ fn without_a_judge_nothing_is_compared() {
     assert_eq!((device.report().findings.len(), device.info().ordinal), (0, 0));
 }
 
-/// An array that is part of somebody's memory: what is around it may be touched, unless part of the
-/// same memory is declared.
+/// The array is part of other code's memory: bytes around it may be touched, unless another part of
+/// that memory is declared.
 #[test]
 fn memory_of_which_a_part_is_declared_is_declared_by_that_part_alone() {
     for (declares, touched, due) in [
@@ -234,7 +235,7 @@ fn memory_of_which_a_part_is_declared_is_declared_by_that_part_alone() {
         let context = Context::new(device.clone()).unwrap();
         let stream = context.stream().unwrap();
         let memory = stream.raw().alloc(100.try_into().unwrap()).unwrap();
-        // SAFETY: inside the memory, which is freed behind all uses.
+        // SAFETY: inside the memory, which is freed after all uses.
         let mut array =
             unsafe { Array::<u8, _>::adopt(&stream, memory.address() + 20, &line(40, 0), ()) }.unwrap();
         let mut part = array.view_mut().slice_axis(0, 0..10).unwrap();
@@ -242,7 +243,7 @@ fn memory_of_which_a_part_is_declared_is_declared_by_that_part_alone() {
         let work = if declares { work.writes(&mut part) } else { work };
         work.enqueue(|raw| set(raw, &memory, &line(touched.len(), touched.start))).unwrap();
         drop(array);
-        // SAFETY: the last use of it is in the order of the stream.
+        // SAFETY: its last use is in the order of the stream.
         stream.raw().free(unsafe { devarray::backend::FreeOp::new_unchecked(memory) }).unwrap();
         drop((stream, context));
         let findings = device.report().findings;

@@ -1,5 +1,5 @@
-//! Default streams of other code: rows 26 and 27, under every profile, and what they have to do
-//! with streams of this library: nothing.
+//! Default streams of other code: rows 26 and 27, under every profile; and that they have no order
+//! with streams of this library.
 
 use std::{collections::BTreeSet, thread};
 
@@ -11,11 +11,11 @@ use devarray_mock::{Code, MockDevice, Profile, ProfileSet};
 
 use super::support::{PLAIN, Queue, every_schedule};
 
-/// A stream that a test plays other code on, or the library.
+/// A stream on which a test plays other code, or a stream of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     Library,
-    /// Opened by other code, which did not ask for a non-blocking one; there are two.
+    /// Opened by other code that did not ask for a non-blocking one; there are two.
     Blocking(usize),
     Legacy,
     PerThread,
@@ -26,7 +26,7 @@ use Of::{Blocking, Library, Null, PerThread};
 
 const ALL: [Of; 6] = [Library, Blocking(0), Blocking(1), Of::Legacy, PerThread, Null];
 
-/// One stream of each.
+/// One stream of each kind.
 struct Streams<'a> {
     device: &'a MockDevice,
     library: Queue,
@@ -53,8 +53,8 @@ impl<'a> Streams<'a> {
 
 type Told = Vec<(Code, ProfileSet)>;
 
-/// The findings of two fills of the same bytes, the same under every schedule, and which fill is
-/// the last, over all schedules.
+/// The findings for two fills of the same bytes, which are equal under every schedule; and, over
+/// all schedules, the fills that were last.
 fn fills(
     profile: Profile,
     first: Of,
@@ -87,8 +87,8 @@ fn fills(
     (told.unwrap_or_default(), last)
 }
 
-/// The expected order: in order under this profile; only with a `legacy` stream 0; or in no order,
-/// which some schedule shows.
+/// The expected order: ordered under this profile; ordered only if stream 0 is the legacy stream;
+/// or unordered, which some schedule shows.
 #[track_caller]
 fn check(profile: Profile, first: Of, second: Of, due: Due, outcome: &(Told, BTreeSet<u8>)) {
     let what = format!("{first:?}, then {second:?}, under {profile}");
@@ -110,13 +110,13 @@ enum Due {
     Race,
 }
 
-/// The streams that wait for each other by themselves, as a table.
+/// The streams that wait for each other implicitly, as a table.
 fn due(first: Of, second: Of) -> Due {
     match (first, second) {
         _ if first == second => Due::Ordered,
         (Library, _) | (_, Library) => Due::Race,
         (Of::Legacy, _) | (_, Of::Legacy) => Due::Ordered,
-        // One stream, or ordered as the legacy stream is with any.
+        // One stream, or ordered like the legacy stream with any other.
         (PerThread, Null) | (Null, PerThread) => Due::Ordered,
         (Null, _) | (_, Null) => Due::UnderLegacy,
         _ => Due::Race,
@@ -147,14 +147,14 @@ fn row_26_anything_on_the_legacy_stream_orders_blocking_streams() {
             let record = |streams: &Streams<'_>| drop(streams.with(middle, Queue::record));
             let (first, second) = (Blocking(0), Blocking(1));
             check(profile, first, second, due, &fills(profile, first, second, record, false));
-            // A stream of the library takes no part.
+            // A stream of the library is not concerned.
             let outcome = fills(profile, Library, second, record, false);
             check(profile, Library, second, Due::Race, &outcome);
         }
     }
 }
 
-/// A wait on the legacy stream is one of all blocking streams.
+/// A wait on the legacy stream is a wait of all blocking streams.
 #[test]
 fn row_26_what_the_legacy_stream_waits_for_blocking_streams_wait_for() {
     for profile in Profile::ALL {
@@ -186,7 +186,7 @@ fn row_27_each_thread_has_a_default_stream_of_its_own() {
     }
 }
 
-/// A handle that is kept means another stream on another thread.
+/// A stored handle means another stream on another thread.
 #[test]
 fn row_27_a_stored_name_changes_its_meaning() {
     let device = MockDevice::new();
@@ -198,7 +198,7 @@ fn row_27_a_stored_name_changes_its_meaning() {
     assert_ne!(found.with[0].0.stream, found.operation.stream);
 }
 
-/// Other code uses its stream, and arrays: through the doors, or past them.
+/// Other code uses its stream and arrays: through the library's interfaces, or without them.
 #[test]
 fn the_doors_order_streams_of_other_code_with_ours() {
     for (profile, of) in Profile::ALL.into_iter().flat_map(|profile| ALL.map(|of| (profile, of))) {
@@ -231,7 +231,8 @@ fn the_doors_order_streams_of_other_code_with_ours() {
     }
 }
 
-/// Nobody knows what 0 is, so it is no name; and a name of nothing is refused.
+/// Nobody knows which stream 0 is, so it is not accepted as a name; and a name of no stream is
+/// refused.
 #[test]
 fn the_doors_refuse_stream_0_and_streams_that_are_not_there() {
     let device = MockDevice::new();
@@ -244,14 +245,14 @@ fn the_doors_refuse_stream_0_and_streams_that_are_not_there() {
     assert!(error.to_string().contains("no such stream"), "{error}");
 }
 
-/// A name of a stream means it in its own simulator, whichever device of it is asked, and nothing
-/// in another.
+/// A stream's name means the stream in its own simulator, whichever device of it is asked, and
+/// nothing in another simulator.
 #[test]
 fn the_doors_refuse_streams_of_another_simulator() {
     let (here, there) = (MockDevice::new(), MockDevice::new());
     let context = Context::new(here.clone()).unwrap();
     let stream = context.stream().unwrap();
-    // There are as many streams there as here, so the number alone could name a stream.
+    // Both have the same number of streams, so the number alone could name a stream.
     let theirs = [(); 4].map(|()| there.open_stream().expect(PLAIN));
     let ours = [(); 4].map(|()| here.open_stream().expect(PLAIN));
     for (theirs, ours) in theirs.iter().zip(&ours) {
@@ -266,7 +267,7 @@ fn the_doors_refuse_streams_of_another_simulator() {
     }
 }
 
-/// Default streams are nobody's to open or to leak.
+/// Default streams are neither opened nor leaked.
 #[test]
 fn default_streams_are_not_reported() {
     let device = MockDevice::new();

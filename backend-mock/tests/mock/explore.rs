@@ -1,4 +1,4 @@
-//! Every schedule of a program, by repeating it with every list of choices.
+//! Runs a program under every schedule, by replaying it with every list of choices.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use devarray_mock::{MockDevice, Schedule};
 
 use crate::support::builder;
 
-/// The values that `read` returns after `program` under every schedule there is, and the number of
-/// schedules. `prepare` and `read` run under the benign one.
+/// The values that `read` returns after `program` under every schedule that exists, and the number
+/// of schedules. `prepare` and `read` run with the harmless choices.
 ///
-/// Choices are enumerated like the digits of a number: the last one that can grow grows, what
-/// follows starts at 0. A choice that cannot grow shows by the replay, which cuts it to the ways
-/// there are.
+/// Choices are enumerated like the digits of a number: the last one that can be increased is, and
+/// those after it start at 0. The replay limits each choice to the existing ways, which shows when
+/// one cannot be increased.
 pub(crate) fn outcomes<S, T: Ord>(
     prepare: impl Fn(&MockDevice) -> S,
     program: impl Fn(&MockDevice, &S),

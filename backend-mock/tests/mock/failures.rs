@@ -1,5 +1,5 @@
-//! Planned failures: typed, at the call they were planned for, without an effect; three ends of a
-//! wait; a lost device.
+//! Planned failures: they are typed, occur at the call they were planned for, and have no effect; a
+//! wait can end in three ways; a lost device.
 
 use devarray::{
     Error, Result,
@@ -17,7 +17,7 @@ fn lost() -> Error {
     Error::DeviceLost { backend: "mock", operation: "test", code: 99, name: "planned".to_owned() }
 }
 
-/// Every call but the waits, by site.
+/// Every call except waits, by site.
 fn call(site: Site, device: &MockDevice, queue: &Queue, buffer: &MockBuffer, host: &Host) -> Result<()> {
     match site {
         Site::Memory => device.memory().map(drop),
@@ -146,7 +146,7 @@ fn an_ended_wait_leaves_nothing_that_touches_memory() {
     device.finish();
     assert!(is_poison(&host), "the download was cancelled");
     assert_eq!(device.statistics().executed.downloads.count, 0);
-    // The free still took effect, and the device is usable.
+    // The free still took effect, and the device can be used.
     assert_eq!(device.statistics().executed.frees.count, 1);
     let buffer = queue.alloc(8);
     queue.fill(&buffer, 0, 8, 3).unwrap();

@@ -1,5 +1,5 @@
-//! Elements that a function or a reduction reads without anybody having written them are found when
-//! it is enqueued.
+//! If a function or a reduction reads elements that nobody has written, it is found when the call
+//! is enqueued.
 
 use devarray::{
     Array, Context, Result,
@@ -7,8 +7,8 @@ use devarray::{
 };
 use devarray_mock::{Code, MockDevice};
 
-/// Computes of four elements, the last of them written from `from` on; the code and how many bytes
-/// were found.
+/// Computes on four elements, written only from `from` on. Returns the code,
+/// and the number of bytes in the finding.
 fn found(from: isize, reduces: bool) -> Result<Option<(Code, usize)>> {
     let device = MockDevice::new();
     let stream = Context::new(device.clone())?.stream()?;

@@ -1,5 +1,5 @@
-//! Bytes between the elements of adopted memory are somebody else's: here, pages that nobody may
-//! touch.
+//! Bytes between the elements of adopted memory belong to others: here they are pages that nobody
+//! may touch.
 #![allow(unsafe_code, clippy::unwrap_used)] // memory with pages that end the process; helpers of tests
 
 use std::{env, os::unix::process::ExitStatusExt, process::Command, ptr};
@@ -23,10 +23,11 @@ const PAGE_BYTES: usize = 4096;
 const ROWS: usize = 3;
 const COLUMNS: usize = 100;
 
-/// A row at the start of every second page. The pages between cannot be read or written.
+/// Memory with a row at the start of every second page. The pages in between cannot be read or
+/// written.
 struct Guarded(*mut libc::c_void);
 
-// SAFETY: an address; the memory may be reached, and given back, from any thread.
+// SAFETY: it is an address; the memory may be accessed and freed from any thread.
 unsafe impl Send for Guarded {}
 // SAFETY: as above.
 unsafe impl Sync for Guarded {}
@@ -34,7 +35,7 @@ unsafe impl Sync for Guarded {}
 impl Guarded {
     fn new() -> Self {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: new memory, where the system likes it.
+        // SAFETY: a new mapping, wherever there is room.
         let start = unsafe { libc::mmap(ptr::null_mut(), 2 * ROWS * PAGE_BYTES, access, kind, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED);
         for row in 0..ROWS {
@@ -48,7 +49,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the mapping, given back by the owner of the array, which is gone.
+        // SAFETY: the mapping is given back by the owner of the array, which was dropped.
         unsafe { libc::munmap(self.0, 2 * ROWS * PAGE_BYTES) };
     }
 }
@@ -63,12 +64,12 @@ fn open() -> (MockDevice, StreamHandle<MockDevice>) {
 fn adopted(stream: &StreamHandle<MockDevice>, layout: &Layout) -> Array<i32, MockDevice> {
     let memory = Guarded::new();
     let address = memory.0.expose_provenance() as u64;
-    // SAFETY: the elements of the rows are there until the owner is dropped, and nobody else uses
-    // them. (The twin names bytes that are not.)
+    // SAFETY: the elements of the rows exist until the owner is dropped, and nobody else uses them.
+    // (The twin names bytes that do not exist.)
     unsafe { Array::adopt(stream, address, layout, memory) }.unwrap()
 }
 
-/// Every kind of operation reads and writes elements alone.
+/// Every kind of operation reads and writes only elements.
 #[test]
 fn no_operation_touches_what_lies_between_elements() -> Result<()> {
     let (device, stream) = open();
@@ -89,11 +90,11 @@ fn no_operation_touches_what_lies_between_elements() -> Result<()> {
         to.copy_from(&stream, &from)?;
     }
     assert_eq!(x.view().index(&devarray::ix![1])?.to_vec(&stream)?, upwards);
-    // Functions, in place too, and reductions.
+    // Functions, also in place, and reductions.
     x.view_mut().map_in_place(&stream, |x| x + 1)?;
     let total = x.view().sum(&stream, ..)?.item(&stream)?;
     assert_eq!(total, 2 * (99 * 50 + 100) + 600);
-    // A gather from it, and a scatter all of whose sides lie in it: indices, values, target.
+    // A gather from it, and a scatter with all its operands in it: indices, values, target.
     let last = Array::from_slice(&stream, &[1], &[2])?;
     assert_eq!(x.take(&stream, &last, 0, OutOfRange::Error)?.to_vec(&stream)?, vec![6; COLUMNS]);
     x.view_mut().index(&first)?.copy_from_slice(&stream, &upwards)?;
@@ -105,7 +106,7 @@ fn no_operation_touches_what_lies_between_elements() -> Result<()> {
         };
         to.put_along_axis(&stream, &by, &values, 1, OutOfRange::Error, Repeats::None)?;
     }
-    // A kernel on columns, which reach over all the pages.
+    // A kernel on columns, which extend over all pages.
     {
         let view = x.view_mut();
         let mut columns = view.axis_chunks(1, 1)?;
@@ -121,7 +122,7 @@ fn no_operation_touches_what_lies_between_elements() -> Result<()> {
     Ok(())
 }
 
-/// The twin: an array that names the bytes between the rows as its own ends the process.
+/// The twin: an array that includes the bytes between the rows ends the process.
 #[test]
 fn pages_between_elements_end_the_process() {
     const CHILD: &str = "DEVARRAY_TEST_TOUCHES_GAPS";
@@ -136,7 +137,7 @@ fn pages_between_elements_end_the_process() {
     let test = "gaps::pages_between_elements_end_the_process";
     let child = Command::new(env::current_exe().unwrap()).args(["--exact", test]).env(CHILD, "1").output();
     let child = child.unwrap();
-    // Under AddressSanitizer the signal is reported, and the process exits.
+    // Under AddressSanitizer, the signal is reported and the process exits.
     let is_reported = String::from_utf8_lossy(&child.stderr).contains("AddressSanitizer: SEGV");
     assert!(child.status.signal() == Some(libc::SIGSEGV) || is_reported, "{child:?}");
 }

@@ -1,5 +1,5 @@
-//! Functions whose result goes where an input is, seen through two adoptions of one memory: right
-//! if each index leads to the same bytes in both, whatever their layouts say beyond that.
+//! Functions whose result replaces an input, through two adoptions of one memory: right if each
+//! index leads to the same bytes in both, whatever the layouts are otherwise.
 #![allow(unsafe_code)] // adopts one memory twice, on streams whose program sees to order
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -9,7 +9,7 @@ use devarray_mock::{Code, MockDevice, Schedule};
 /// Bytes of an element.
 const ITEM: u64 = 4;
 
-/// Elements from an address on: the element at which the address is, shape, strides and offset.
+/// Elements from an address on: the element at that address, the shape, strides and offset.
 type Window<'a> = (usize, &'a [usize], &'a [isize], usize);
 
 struct Case<'a> {
@@ -18,7 +18,7 @@ struct Case<'a> {
     written: Window<'a>,
 }
 
-/// Pairs that are the same elements in the same places.
+/// Pairs of views with the same elements at the same indices.
 const SAME: [Case<'static>; 10] = [
     Case { name: "one layout", read: (0, &[2, 3], &[3, 1], 4), written: (0, &[2, 3], &[3, 1], 4) },
     Case { name: "an inner axis of 1", read: (0, &[3, 1], &[2, 1], 0), written: (0, &[3, 1], &[2, 7], 0) },
@@ -44,7 +44,7 @@ const SAME: [Case<'static>; 10] = [
     Case { name: "nothing", read: (0, &[0, 3], &[3, 1], 0), written: (1, &[0, 3], &[1, 7], 2) },
 ];
 
-/// Pairs that share elements in other places, or some alone.
+/// Pairs of views that share elements at other indices, or only some elements.
 const OTHER: [Case<'static>; 5] = [
     Case { name: "a step further", read: (0, &[3, 1], &[2, 1], 0), written: (0, &[3, 1], &[2, 1], 2) },
     Case { name: "another step", read: (0, &[2, 1], &[2, 1], 0), written: (0, &[2, 1], &[4, 1], 0) },
@@ -53,11 +53,11 @@ const OTHER: [Case<'static>; 5] = [
     Case { name: "one offset, two addresses", read: (1, &[3], &[1], 2), written: (0, &[3], &[1], 2) },
 ];
 
-/// The numbers that `x += 1` of a case makes of the numbers from 0, and the findings.
+/// The numbers that `x += 1` in a case makes from the numbers from 0 on, and the findings.
 fn added(case: &Case<'_>, schedule: Schedule) -> (Result<()>, Vec<u32>, Vec<Code>) {
     let device = MockDevice::builder().schedule(schedule).build();
     let context = Context::new(device.clone()).unwrap();
-    // SAFETY: all is done on this one stream.
+    // SAFETY: all work is on this one stream.
     let stream: StreamHandle<_> = unsafe { context.unchecked_stream() }.unwrap();
     let numbers: Vec<u32> = (0..16).collect();
     let released = Array::from_slice(&stream, &[16], &numbers).unwrap().release(&stream).unwrap();
@@ -65,12 +65,12 @@ fn added(case: &Case<'_>, schedule: Schedule) -> (Result<()>, Vec<u32>, Vec<Code
     let adopted = |(start, shape, strides, offset): Window<'_>| {
         let layout = Layout::new(shape, strides, offset).unwrap();
         let address = released.address() + start as u64 * ITEM;
-        // SAFETY: inside the memory, which is allocated until `reclaim`. The overlap is
-        // tried, and the simulator defines it.
+        // SAFETY: inside the memory, which is allocated until `reclaim`. The overlap is what is
+        // tested, and the simulator defines its effect.
         unsafe { Array::<u32, _>::adopt(&stream, address, &layout, ()) }.unwrap()
     };
     let (read, mut written) = (adopted(case.read), adopted(case.written));
-    // They have the shape of the result, to which operands of fewer axes are broadcast.
+    // An array with the shape of the result, to which operands with fewer axes are broadcast.
     let ones = Array::full(&stream, written.shape(), 1_u32).unwrap();
     let answer = (&read, &ones).map_into(&stream, &mut written.view_mut(), |(x, one)| x + one);
     drop((read, written, ones));
@@ -106,7 +106,7 @@ fn a_function_in_place_is_right_whatever_strides_no_step_takes() {
     }
 }
 
-/// The twin: one step, one element or one address elsewhere, and it is found.
+/// The twin: if a step, an element or an address differs, it is found.
 #[test]
 fn a_function_that_reads_what_it_writes_elsewhere_is_found() {
     for case in &OTHER {

@@ -1,5 +1,5 @@
-//! Without the judge the simulator looks for nothing, under any other option. With it, each of
-//! these mistakes is found. Impossible calls alone are found either way.
+//! Without the judge, the simulator looks for no mistakes, whatever other options are set. With it,
+//! each of these mistakes is found. Only impossible calls are found in either case.
 #![allow(unsafe_code)] // opens unchecked streams, adopts memory twice, plays other code
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 devarray::kernel! {
-    /// Does one thing wrong, as told.
+    /// Makes the mistake that `how` names.
     struct Wrong(from: In<u32>, to: Out<u32>, how: u32);
     image = Image::none();
     launch { Grid::elements(to.len(), 32) }
@@ -28,8 +28,8 @@ devarray::kernel! {
             *to = if how == 2 { to.wrapping_add(1) } else if how == 3 { 7 } else { from[at] };
         }
         if how == 4 {
-            // SAFETY: behind the last element; that is the mistake to be found, inside the guard of
-            // the simulator.
+            // SAFETY: after the last element; that is the mistake to be found, inside the
+            // simulator's guard.
             unsafe { start.wrapping_add(len).write(7) }
         }
         assert!(how != 5, "told to");
@@ -49,7 +49,7 @@ fn launch(stream: &StreamHandle<MockDevice>, how: u32) -> Result<()> {
     Wrong::launch(stream, &from, &mut Array::<u32, _>::zeros(stream, &[3])?, how)
 }
 
-/// Each does one thing wrong, or one slowly.
+/// Each program makes one mistake, or does something slowly.
 const MISTAKES: [(Code, Program); 17] = [
     (Code::RepeatedIndex, |_, stream| put(stream, [1, 0, 1], Repeats::None)),
     (Code::RepeatedIndex, |_, stream| put(stream, [1, 0, -3], Repeats::None)),
@@ -66,7 +66,7 @@ const MISTAKES: [(Code, Program); 17] = [
         Array::<u8, _>::uninit(stream, &[4])?.take(stream, &by, 0, OutOfRange::Clamp).map(drop)
     }),
     (Code::Uninitialized, |_, stream| {
-        // Known only when it runs: the put left out an element.
+        // Known only at run time: the put left out an element.
         let mut x = Array::<u16, _>::uninit(stream, &[2])?;
         let by = Array::from_slice(stream, &[1], &[1])?;
         x.view_mut().put(stream, &by, &Array::ones(stream, &[1])?, 0, OutOfRange::Error, Repeats::None)?;
@@ -85,7 +85,7 @@ const MISTAKES: [(Code, Program); 17] = [
         third.synchronize()
     }),
     (Code::Overlap, |_, stream| {
-        // SAFETY: all is done on this one stream.
+        // SAFETY: all work is on this one stream.
         let stream = unsafe { stream.context().unchecked_stream() }?;
         let released = Array::<u8, _>::zeros(&stream, &[8])?.release(&stream)?;
         let adopted = |start: usize| {
@@ -138,7 +138,7 @@ const REFUSED: [(Code, Program); 2] = [
     (Code::HostPanicked, |_, stream| launch(stream, 5)),
 ];
 
-/// The codes of what is found, lints among them, each once.
+/// The codes of all findings and lints, each once.
 fn found(judge: bool, program: Program) -> Vec<Code> {
     let device = MockDevice::builder().judge(judge).check_kernels(true).lints(true).build();
     let stream = Context::new(device.clone()).unwrap().stream().unwrap();
@@ -170,7 +170,7 @@ fn what_cannot_be_done_is_found_either_way() {
     }
 }
 
-/// Memory that the host reads slowly is told of by the judge.
+/// The judge reports memory that the host reads slowly.
 #[test]
 fn a_slow_read_is_no_lint_without_the_judge() {
     for (judge, due) in [(true, vec![Code::SlowRead]), (false, vec![])] {

@@ -1,6 +1,6 @@
-//! The clauses of order, S1 to S8 of `Stream`: each small program under every schedule there is,
-//! with exactly the outcomes that the clause allows. Where an edge is taken away, the wrong outcome
-//! is seen too.
+//! The clauses of order, S1 to S8 of `Stream`: each small program is run under every schedule that
+//! exists, and has exactly the outcomes that the clause allows. If an edge is removed, the wrong
+//! outcome is seen too.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
     support::{Host, PLAIN, Queue},
 };
 
-/// Three streams, a buffer whose bytes are all 0 and ready for all of them, and a byte of pinned
+/// Three streams, a buffer whose bytes are 0 and ready for all of them, and one byte of pinned
 /// memory.
 struct Setting {
     streams: [Queue; 3],
@@ -28,8 +28,8 @@ fn setting(device: &MockDevice) -> Setting {
     Setting { streams, buffer, host: Host::new(device, &[7]) }
 }
 
-/// The last two bytes of the buffer are one of the expected pairs under each schedule, and each
-/// pair under some.
+/// Checks that the last two bytes of the buffer are one of the expected pairs under each schedule,
+/// and that each pair occurs.
 #[track_caller]
 fn assert_ends(expected: &[[u8; 2]], program: impl Fn(&MockDevice, &[Queue; 3], &MockBuffer)) {
     let (seen, count) = outcomes(
@@ -141,7 +141,8 @@ fn s7_a_free_takes_effect_in_stream_order() {
             one.fill(&first, 0, 1, 1).unwrap();
             one.download(&first, 0, host).unwrap();
             one.free(first).unwrap();
-            // May get the place of the first, which must not be given away before the download ran.
+            // May get the place of the first buffer, which must not be reused before the download
+            // has run.
             let second = two.alloc(1);
             two.fill(&second, 0, 1, 2).unwrap();
             two.free(second).unwrap();
@@ -164,7 +165,7 @@ fn s8_a_dropped_stream_still_runs() {
         dropped.fill(buffer, 0, 1, 1).unwrap();
         let event = dropped.record();
         drop(dropped);
-        // May take the place of the dropped one, and nothing of its work.
+        // May take the place of the dropped stream, but not its work.
         Queue::open(device).record();
         two.wait(&event);
         two.copy(buffer, 2, buffer, 0, 1).unwrap();

@@ -1,4 +1,4 @@
-//! Promises of the simulator: legal schedules and all of them, reproducible runs, visible
+//! Promises of the simulator: only legal schedules and all of them, reproducible runs, visible
 //! mistakes, typed failures.
 
 mod allocated_at;

@@ -1,5 +1,5 @@
-//! Device memory: poison that names its origin, addresses, the limit and what is done before it is
-//! reported, pinned memory.
+//! Device memory: poison that names its origin, addresses, the limit and the work that is done
+//! before it is reported, pinned memory.
 
 use devarray::{
     Error,
@@ -99,7 +99,7 @@ fn beyond_the_limit_is_a_typed_error_that_passes() {
     assert!(error.is_retryable());
     let second = queue.alloc(400);
     assert_eq!(device.memory().unwrap().free_bytes, 0);
-    // The free is queued behind a wait for another stream, and runs because the memory is needed.
+    // The free is queued after a wait for another stream, and runs because its memory is needed.
     let other = Queue::open(&device);
     other.fill(&first, 0, 600, 1).unwrap();
     queue.wait(&other.record());
@@ -141,7 +141,7 @@ fn pinned_memory_is_zeroed_aligned_and_apart() {
     assert!(Host::wrap(all).iter().all(|host| host.bytes().iter().all(|&byte| byte == 0)));
 }
 
-/// Live memory alone counts, however often memory is pinned and given back.
+/// Only live memory counts, however often memory is pinned and given back.
 #[test]
 fn the_limit_of_pinned_memory_counts_what_is_alive() {
     let device = builder().host_limit_bytes(100).build();

@@ -6,7 +6,7 @@ const CODES: &str = include_str!("../../src/finding/code.rs");
 const README: &str = include_str!("../../README.md");
 const SIMULATOR: &str = include_str!("../../SIMULATOR.md");
 
-/// The public methods of the builder that take it and give it back, but for hidden ones.
+/// The public methods of the builder that take it and return it, except hidden ones.
 fn options(source: &str) -> Vec<&str> {
     let mut options = Vec::new();
     let mut is_hidden = false;
@@ -47,7 +47,7 @@ fn the_table_of_options_lists_each_option_of_the_builder() {
     assert_eq!(listed(README), options);
 }
 
-/// An option more, and a row less, are seen.
+/// An additional option, and a missing row, are noticed.
 #[test]
 fn an_option_that_is_not_listed_is_seen() {
     let more = format!("{BUILDER}\nimpl Builder {{\n    pub fn novel(mut self, novel: bool) -> Self {{\n");

@@ -1,5 +1,5 @@
-//! Order, sums by index and products among other work: what is not in order with a call that uses the
-//! same elements is found, of each side of each call.
+//! Order, sums by index and products among other work: unordered work on the same elements is found, for each
+//! operand of each call.
 #![allow(unsafe_code)] // opens unchecked streams, to leave out the waits on purpose
 
 use devarray::{Array, Context, Result, StreamHandle, order::Side};
@@ -8,13 +8,13 @@ use devarray_mock::{Code, MockDevice, Schedule};
 type Stream = StreamHandle<MockDevice>;
 type Elements = Array<u32, MockDevice>;
 
-/// The arguments of calls.
+/// The arguments of the calls.
 struct Given {
-    /// A matrix of 4 by 4, each element below 4.
+    /// A matrix of 4 by 4; each element is below 4.
     x: Elements,
-    /// Another one.
+    /// Another such matrix.
     y: Elements,
-    /// Four in ascending order, each a row and an offset of them.
+    /// Four numbers in ascending order, each both a row and an offset of rows.
     steps: Elements,
 }
 
@@ -71,11 +71,11 @@ fn cases() -> [Case; 18] {
     }
 }
 
-/// Findings if another stream fills an array that a call uses, before it or behind it.
+/// The findings if another stream fills an array that a call uses, before or after the call.
 fn codes(case: &Case, fills_first: bool, waits: bool) -> Result<Vec<Code>> {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
     let context = Context::new(device.clone())?;
-    // SAFETY: what two streams use without a wait is what is tried, and the simulator defines it.
+    // SAFETY: the test uses elements on two streams without a wait, whose effect the simulator defines.
     let open = || unsafe { context.unchecked_stream() };
     let (one, two): (Stream, Stream) = (open()?, open()?);
     let mut given = Given::new(&one)?;
@@ -106,7 +106,7 @@ fn a_call_that_waits_has_no_race() -> Result<()> {
     Ok(())
 }
 
-/// The twin: the same calls with the wait left out.
+/// The twin: the same calls without the wait.
 #[test]
 fn a_call_that_does_not_wait_races() -> Result<()> {
     for case in cases() {

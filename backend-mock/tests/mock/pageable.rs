@@ -1,6 +1,6 @@
-//! Host memory that is not pinned: rows 6 and 7, under every profile. Whoever trusts in one of them
-//! is told so under the others.
-#![allow(unsafe_code)] // makes operations on memory of its own, which it keeps
+//! Host memory that is not pinned: rows 6 and 7, under every profile. Code that relies on one of
+//! them is reported under the other profiles.
+#![allow(unsafe_code)] // makes operations on its own memory, which it keeps
 
 use std::{collections::BTreeSet, slice};
 
@@ -23,21 +23,20 @@ impl Pageable {
     }
 
     fn upload(&self, queue: &Queue, to: &MockBuffer) {
-        // SAFETY: the memory is kept; in bounds. A conflict with it is defined on the
-        // simulator.
+        // SAFETY: the memory is kept; in bounds. The simulator defines the effect of a conflict.
         let op = unsafe { UploadOp::new_unchecked(to, 0, self.start.cast_const(), self.len) };
         queue.0.upload(&op).expect(PLAIN);
     }
 
-    /// To its first bytes.
+    /// Downloads to its first bytes.
     fn download(&self, queue: &Queue, from: &MockBuffer, len: usize) {
         // SAFETY: as for an upload.
         queue.0.download(&unsafe { DownloadOp::new_unchecked(from, 0, self.start, len) }).expect(PLAIN);
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: initialized; one thread runs everything, and no operation runs while the slice is
-        // there.
+        // SAFETY: initialized; there is only one thread, and no operation runs while the slice
+        // exists.
         unsafe { slice::from_raw_parts(self.start, self.len) }
     }
 
@@ -55,7 +54,7 @@ impl Drop for Pageable {
     }
 }
 
-/// The findings of a program, the same under every schedule, and all that it sees.
+/// The findings of a program, which are equal under every schedule, and all values that it reads.
 fn outcome(
     profile: Profile,
     program: impl Fn(&MockDevice) -> bool,
@@ -78,7 +77,7 @@ fn relies_on(profiles: &[Profile]) -> Vec<(Code, ProfileSet)> {
 const BOTH: [bool; 2] = [false, true];
 const RIGHT: [bool; 1] = [true];
 
-/// Uploads pageable memory, writes it again, and returns whether the upload has the bytes of the
+/// Uploads pageable memory, and writes it again. Returns whether the upload has the bytes from the
 /// time of the call.
 fn written_again(device: &MockDevice, waits: bool) -> bool {
     let queue = Queue::open(device);
@@ -107,8 +106,7 @@ fn row_06_a_pageable_source_may_be_read_later() {
     }
 }
 
-/// Downloads to the first half of memory, which is registered, and uploads all of it, which is then
-/// not pinned.
+/// Downloads to the first half of memory, which is registered, and uploads all of it, which is not.
 fn read_behind_a_download(device: &MockDevice, waits: bool, all_registered: bool) -> bool {
     let queue = Queue::open(device);
     let (from, to, memory) = (queue.alloc(8), queue.alloc(16), Pageable::new(16, 1));
@@ -142,8 +140,8 @@ fn row_06_a_pageable_source_may_be_read_before_earlier_work() {
     }
 }
 
-/// Memory that is read twice, pinned and then, as part of more, not: the first read may be under
-/// way when the second is over.
+/// Memory is read twice, first as pinned and then, as part of more memory, as pageable: the first
+/// read may still run when the second is over.
 #[test]
 fn row_06_a_pinned_read_outlasts_a_pageable_one() {
     let program = |device: &MockDevice, pinned_first: bool| {
@@ -171,7 +169,7 @@ fn row_06_a_pinned_read_outlasts_a_pageable_one() {
     assert_eq!(told, relies_on(&[Cuda12Discrete]), "the twin");
 }
 
-/// Downloads to memory of the program, and sees whether it is there at once.
+/// Downloads to memory of the program, and checks whether the bytes are there on return.
 fn read_at_return(device: &MockDevice, registered: bool, waits: bool) -> bool {
     let queue = Queue::open(device);
     let (buffer, memory) = (queue.alloc(8), Pageable::new(8, 1));
@@ -208,8 +206,8 @@ fn row_07_a_pageable_download_may_return_before_it_is_done() {
     }
 }
 
-/// The work that a download waited for is before all that is issued later, on every stream; the
-/// allocation of memory too.
+/// The work that a download waited for is before everything that is issued later, on every stream;
+/// so is the allocation of memory.
 #[test]
 fn row_07_a_download_that_blocks_has_waited_for_its_stream() {
     let program = |device: &MockDevice, pageable: bool| {
@@ -235,8 +233,8 @@ fn row_07_a_download_that_blocks_has_waited_for_its_stream() {
     }
 }
 
-/// The report of a person who trusts in a machine says in which row, and on which machine it is
-/// right.
+/// The report for a person who relies on a machine names the row, and the machine on which the
+/// program is right.
 #[test]
 fn a_reliance_names_profile_row_and_copy() {
     let device = MockDevice::new();

@@ -1,11 +1,11 @@
-//! Random priorities find what needs few steps in one order among many that do not matter.
+//! Random priorities find mistakes that need a few steps in one order among many irrelevant steps.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::backend::{Device as _, Event as _, Stream as _};
 use devarray_mock::{MockDevice, Schedule};
 
-/// Whether everything on one of six streams ran before the first operation of another: one order,
-/// of many steps.
+/// Whether everything on one of six streams ran before the first operation of another: one order of
+/// many steps.
 fn is_unlucky(device: &MockDevice) -> bool {
     let streams = [(); 6].map(|()| device.open_stream().unwrap());
     let slow = streams[0].record().unwrap();
@@ -29,14 +29,14 @@ fn one_order_among_many_is_met_as_often_as_promised() {
     let runs = 400;
     let by_priority = found(&Schedule::Priorities { depth: 2, steps }, runs);
     let by_chance = found(&Schedule::Random, runs);
-    // The bound for two steps in one order: once in (streams + the host) × steps.
+    // The bound for two steps in one order: one in (streams + the host) × steps.
     let promised = usize::try_from(runs / (7 * steps)).unwrap();
     println!(
         "{by_priority} by priority, {by_chance} by chance, {promised} promised, of {runs} ({steps} steps)"
     );
     assert!(by_priority >= promised.max(1), "{by_priority} < {promised}");
     assert!(by_priority > 10 * by_chance, "{by_priority} {by_chance}");
-    // Fixed schedules never do.
+    // Fixed schedules never find it.
     for schedule in [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy] {
         assert_eq!(found(&schedule, 1), 0);
     }
@@ -59,7 +59,7 @@ fn priorities_are_drawn_from_the_seed_and_repeated_with_the_trace() {
     }
 }
 
-/// More changes of priority than there is room for are not asked for.
+/// The number of priority changes is limited to what is possible.
 #[test]
 fn any_depth_and_any_number_of_steps_can_be_asked_for() {
     let schedule = Schedule::Priorities { depth: usize::MAX, steps: u64::MAX };
@@ -68,7 +68,7 @@ fn any_depth_and_any_number_of_steps_can_be_asked_for() {
     assert_eq!(devarray::Array::<u8, _>::zeros(&stream, &[3]).unwrap().to_vec(&stream).unwrap(), [0; 3]);
 }
 
-/// After the last number of a device comes the first.
+/// After the largest device number comes 0.
 #[test]
 fn devices_beside_the_one_of_the_highest_number_have_numbers_of_their_own() {
     let first = MockDevice::builder().ordinal(usize::MAX).build();

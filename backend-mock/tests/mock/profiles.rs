@@ -1,7 +1,7 @@
-//! Random programs of all streams and host memories in which profiles differ: an oracle of edges
-//! and reachability says of each, under each profile, whether it is right, and under which others.
-//! A right program does under every schedule what it does in the order of issue.
-#![allow(unsafe_code)] // makes operations on memory of its own, which it keeps
+//! Random programs with all streams and host memories for which profiles differ. An oracle of edges
+//! and reachability tells, for each program and profile, whether it is right, and under which other
+//! profiles. A right program has the results of the order of issue under every schedule.
+#![allow(unsafe_code)] // makes operations on its own memory, which it keeps
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,12 @@ use devarray_mock::{Access, Code, MockDevice, Profile, ProfileSet, Schedule};
 use super::support::{Host, PLAIN, Queue};
 
 const CELL: usize = 8;
-/// Cells on the device, then cells of pageable memory, then of pinned memory.
+/// The numbers of cells: on the device, in pageable memory, and in pinned memory.
 const DEVICE: usize = 2;
 const PAGEABLE: usize = 2;
 const CELLS: usize = 6;
-/// Two of the library, two blocking ones, the legacy stream, the stream of the thread, stream 0.
+/// Two streams of the library, two blocking ones, the legacy stream, the per-thread stream, stream
+/// 0.
 const STREAMS: usize = 7;
 const LEGACY: usize = 4;
 const NULL: usize = 6;
@@ -36,7 +37,7 @@ enum Do {
 
 fn program(seed: u64) -> Vec<Do> {
     let mut rng = Rng::new(seed);
-    // Few streams in each, so that they meet.
+    // Few streams in each program, so that operations meet.
     let streams: Vec<usize> = (0..3).map(|_| rng.below(STREAMS)).collect();
     let length = 3 + rng.below(8);
     let step = |_| {
@@ -62,16 +63,16 @@ fn is_pageable(cell: usize) -> bool {
 /// An access: its node, its cell, whether it writes.
 type Touch = (usize, usize, bool);
 
-/// Edges by the rules of one profile, as the table of the documentation has them.
+/// The edges of one profile, by the table in the documentation.
 #[derive(Default)]
 struct Oracle {
     reads_early: bool,
     free_at_return: bool,
     download_blocks: bool,
     null_is_legacy: bool,
-    /// For each node those before it.
+    /// For each node, the nodes before it.
     before: Vec<u64>,
-    /// The last node of each lane; all nodes of blocking lanes; those that are barriers.
+    /// The last node of each lane; all nodes of blocking lanes; the nodes that are barriers.
     last: BTreeMap<usize, usize>,
     blocking: u64,
     barriers: u64,
@@ -100,9 +101,9 @@ impl Oracle {
         self.before.len() - 1
     }
 
-    /// A node on a stream, after `also` besides what the stream says.
+    /// Adds a node on a stream, which also comes after the nodes `also`.
     fn on(&mut self, stream: usize, also: u64) -> usize {
-        // Stream 0 and the stream of the thread are one, or ordered as if they were.
+        // Stream 0 and the per-thread stream are the same, or ordered as if they were.
         let lane = if stream == NULL { NULL - 1 } else { stream };
         let is_blocking = lane >= 2;
         let is_barrier = stream == LEGACY || stream == NULL && self.null_is_legacy;
@@ -120,12 +121,12 @@ impl Oracle {
         node
     }
 
-    /// Accesses in conflict with what an operation touches, by node.
+    /// The accesses that conflict with an operation's, by node.
     fn issue(&mut self, step: Do) -> BTreeSet<usize> {
         let touches: Vec<Touch> = match step {
             Do::Fill { stream, cell } => vec![(self.on(stream, 0), cell, true)],
             Do::Upload { stream, from, to } if is_pageable(from) => {
-                // The read and the write are two, and the read is before the write.
+                // The read and the write are two accesses, and the read comes first.
                 let read = self.before.len();
                 let host = self.host;
                 self.before.push(0);
@@ -178,7 +179,7 @@ impl Oracle {
                 }
             }
         }
-        // All that is issued later comes after what the host does.
+        // Everything that is issued later comes after the host's accesses.
         if matches!(step, Do::HostRead { .. } | Do::HostWrite { .. }) {
             self.host |= 1 << touches[0].0;
         }
@@ -187,7 +188,7 @@ impl Oracle {
     }
 }
 
-/// The first step that is wrong under a profile, and the profiles under which it is right.
+/// The first wrong step under each profile, and the profiles under which it is right.
 fn due(steps: &[Do]) -> Vec<Option<(usize, ProfileSet)>> {
     let conflicts: Vec<Vec<BTreeSet<usize>>> = Profile::ALL
         .map(|profile| {
@@ -203,7 +204,7 @@ fn due(steps: &[Do]) -> Vec<Option<(usize, ProfileSet)>> {
     conflicts.iter().map(first).collect()
 }
 
-/// The value that the program leaves in each cell, step by step.
+/// The values that the program leaves in the cells, in the order of issue.
 fn in_order(steps: &[Do]) -> [u8; CELLS] {
     let mut cells = [0; CELLS];
     for (value, &step) in (1..).zip(steps) {
@@ -240,8 +241,8 @@ fn played(steps: &[Do], device: &MockDevice) -> (Option<(usize, Code, ProfileSet
         match step {
             Do::Fill { stream, cell } => queues[stream].fill(&buffers[cell], 0, CELL, value).expect(PLAIN),
             Do::Upload { stream, from, to } => {
-                // SAFETY: in bounds, of memory that is kept until the end. A race is defined on the
-                // simulator.
+                // SAFETY: in bounds of memory that is kept until the end. The simulator defines the
+                // effect of a race.
                 let op = unsafe { UploadOp::new_unchecked(&buffers[to], 0, host(from).cast_const(), CELL) };
                 queues[stream].0.upload(&op).expect(PLAIN);
             }
@@ -338,8 +339,8 @@ fn the_judge_says_of_every_profile_what_reachability_says() {
     }
 }
 
-/// Stream 0 comes after the blocking streams under one profile: there, who waited for its event
-/// waited for them.
+/// Under one profile, stream 0 comes after the blocking streams: there, waiting for its event also
+/// waits for them.
 #[test]
 fn an_event_that_the_host_waited_for_counts_as_each_profile_has_it() {
     let (event, blocking, pinned) = (0, 2, DEVICE + PAGEABLE);
@@ -350,7 +351,7 @@ fn an_event_that_the_host_waited_for_counts_as_each_profile_has_it() {
         Do::HostWrite { cell: pinned },
     ];
     let legacy: ProfileSet = [Profile::Legacy].into_iter().collect();
-    // The twin does not wait: it is wrong under every profile.
+    // The twin does not wait, and is wrong under every profile.
     for (steps, passes) in
         [(steps.to_vec(), legacy), ([&steps[..2], &steps[3..]].concat(), ProfileSet::default())]
     {

@@ -1,6 +1,6 @@
-//! Random small programs: the simulator, over all its schedules, leaves exactly the bytes that some
-//! order allowed by a brute-force oracle leaves. So every schedule is legal, and every legal
-//! outcome can be seen.
+//! Random small programs: over all its schedules, the simulator leaves exactly the bytes that the
+//! orders allowed by a brute-force oracle leave. So every schedule is legal, and every legal
+//! outcome occurs.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ enum Step {
         to: usize,
     },
     Record,
-    /// For the event that the step of this index recorded.
+    /// Waits for the event that the step with this index recorded.
     Wait(usize),
 }
 
@@ -50,7 +50,7 @@ fn program(seed: u64, len: usize) -> Vec<(usize, Step)> {
     steps
 }
 
-/// The final bytes of every order in which each step comes after all earlier ones of its stream,
+/// The final bytes of every order in which each step comes after all earlier steps of its stream,
 /// and each wait after its record.
 fn oracle(steps: &[(usize, Step)]) -> BTreeSet<Vec<u8>> {
     fn go(steps: &[(usize, Step)], done: &mut Vec<usize>, cells: &[u8], found: &mut BTreeSet<Vec<u8>>) {

@@ -1,5 +1,5 @@
-//! Random puts: their results, their findings, and the elements with a value since, against a
-//! model.
+//! Random puts: their results, their findings, and the elements that then have a value, compared
+//! with a model.
 #![allow(clippy::unwrap_used)] // small numbers
 
 use devarray::{
@@ -8,7 +8,7 @@ use devarray::{
 };
 use devarray_mock::{Code, MockDevice};
 
-/// Numbers without order.
+/// A source of random numbers.
 struct Random(u64);
 
 impl Random {
@@ -18,29 +18,29 @@ impl Random {
     }
 }
 
-/// A put along an axis of a part of an array, whose steps may be backwards.
+/// A put along an axis of a part of an array, whose steps may be negative.
 #[derive(Debug)]
 struct Case {
     shape: [usize; 2],
     is_fresh: bool,
     is_transposed: bool,
     flipped: Option<usize>,
-    /// Rows and columns of the array as it is seen.
+    /// The range of rows and of columns in the array as it is viewed.
     part: [(usize, usize); 2],
     axis: usize,
     indices: Vec<i32>,
     out_of_range: OutOfRange,
     repeats: Repeats,
-    /// The indices that are put, if not all are: by a mask, in order, in place of indices.
+    /// If set, a mask that selects the indices to be put, in order.
     mask: Option<Vec<bool>>,
 }
 
-/// The outcome of a case.
+/// The result of a case.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     /// The value of each element of the array; none if it has no value.
     elements: Vec<Option<u32>>,
-    /// The first byte of an element that was put twice against the promise.
+    /// The first byte of an element that was put twice although the program promised otherwise.
     repeated: Option<usize>,
     is_in_range: bool,
 }
@@ -64,7 +64,7 @@ impl Case {
             indices.swap(at, of(at + 1));
         }
         match of(4) {
-            // Every one of them, some of them, some of them again, and some that are outside.
+            // All indices, some of them, some of them repeated, and some out of range.
             0 => {}
             1 => indices.truncate(1 + of(bound)),
             kind => {
@@ -106,7 +106,7 @@ impl Case {
         }
     }
 
-    /// The shape of the values, one for each index.
+    /// The shape of the values, with one value for each index.
     fn values_shape(&self) -> [usize; 2] {
         let mut shape = self.part.map(|(start, end)| end - start);
         shape[self.axis] = self.mask.as_ref().map_or(self.indices.len(), Vec::len);
@@ -146,7 +146,7 @@ impl Case {
         let repeated = findings.iter().find(|finding| finding.code == Code::RepeatedIndex);
         assert_eq!(findings.len(), usize::from(repeated.is_some()), "{findings:?}");
         let repeated = repeated.map(|finding| finding.bytes.start);
-        // One element at a time: a read tells of its first byte without a value alone.
+        // One element at a time, because a read reports only its first byte without a value.
         let mut elements = Vec::new();
         for at in 0..len {
             let before = device.report().findings.len();
@@ -160,7 +160,7 @@ impl Case {
         Ok(Outcome { elements, repeated, is_in_range })
     }
 
-    /// The place of an element of the part in the array.
+    /// The position in the array of an element of the part.
     fn place(&self, mut at: [usize; 2]) -> usize {
         if let Some(axis) = self.flipped {
             at[axis] = self.part[axis].1 - self.part[axis].0 - 1 - at[axis];
@@ -204,7 +204,7 @@ impl Case {
             place[self.axis] = index;
             let place = self.place(place);
             elements[place] = Some(100 + u32::try_from(at).unwrap());
-            // A row that is put twice is told by its first element.
+            // If a row is put twice, the finding names its first element.
             times[place] += usize::from(self.axis == 1 || at % columns == 0);
         }
         let is_promised = self.mask.is_some() || self.repeats == Repeats::None;
@@ -230,7 +230,7 @@ fn random_puts_leave_and_tell_what_a_model_says() -> Result<()> {
     Ok(())
 }
 
-/// The twin: with an index that is left out, other elements have a value.
+/// The twin: with one index left out, other elements have a value.
 #[test]
 fn a_model_that_leaves_an_index_out_is_told_from_the_simulator() -> Result<()> {
     let mut differ = 0;

@@ -1,5 +1,5 @@
-//! Schedules: each adversary shows what it is for, a missing wait is seen and its twin with the
-//! wait never, and runs are reproduced by their options and by their trace.
+//! Schedules: each adversary shows its kind of mistake, a missing wait is seen while its twin with
+//! the wait never is, and runs are reproduced by their options and by their trace.
 
 use devarray::{Layout, backend::Event, copy::Plan};
 use devarray_mock::{MockDevice, Schedule, Trace};
@@ -8,7 +8,7 @@ use crate::support::{Host, PLAIN, Queue, builder, device, random, strided};
 
 const LEN: usize = 64;
 
-/// One stream fills, another downloads; with the edge between them or without.
+/// One stream fills and another downloads, with or without the edge between them.
 fn read_after_write(device: &MockDevice, wait: bool) -> Vec<u8> {
     let (one, two) = (Queue::open(device), Queue::open(device));
     let buffer = one.alloc(LEN);
@@ -20,7 +20,7 @@ fn read_after_write(device: &MockDevice, wait: bool) -> Vec<u8> {
     two.bytes(device, &buffer, 0, LEN)
 }
 
-/// One stream downloads, another overwrites; with the edge between them or without.
+/// One stream downloads and another overwrites, with or without the edge between them.
 fn write_after_read(device: &MockDevice, wait: bool) -> Vec<u8> {
     let (one, two) = (Queue::open(device), Queue::open(device));
     let buffer = one.alloc(LEN);
@@ -69,7 +69,7 @@ fn random_seeds_show_a_missing_wait_and_never_a_present_one() {
     }
 }
 
-/// Three streams that race, allocate, free and query: every kind of choice.
+/// Three streams that race, allocate, free and query, so that every kind of choice occurs.
 fn busy(device: &MockDevice) -> Vec<u8> {
     let queues = [(); 3].map(|()| Queue::open(device));
     let shared = queues[0].alloc(LEN);

@@ -1,4 +1,4 @@
-//! Stream programs on raw operations, as short calls.
+//! Stream programs of raw operations, written as short calls.
 #![allow(unsafe_code)] // makes operations by their unchecked constructors, to leave out on purpose what core would order
 
 use std::num::NonZeroUsize;
@@ -12,10 +12,10 @@ use devarray::{
 };
 use devarray_mock::{Builder, MockBuffer, MockDevice, MockEvent, MockHostBuffer, MockStream, Schedule};
 
-/// Why a call of a test cannot fail.
+/// The reason why a test's call cannot fail.
 pub(crate) const PLAIN: &str = "no fault is planned, and the operation is in bounds";
 
-/// A device that picks legal orders by `seed`.
+/// A device that picks legal orders from `seed`.
 pub(crate) fn random(seed: u64) -> MockDevice {
     device(Schedule::Random, seed)
 }
@@ -38,7 +38,7 @@ pub(crate) fn every_schedule() -> impl Iterator<Item = (Schedule, u64)> {
     fixed.into_iter().chain((0..20).map(|seed| (Schedule::Random, seed)))
 }
 
-/// A stream with one call an operation.
+/// A stream with one method for each operation.
 pub(crate) struct Queue(pub(crate) MockStream);
 
 impl Queue {
@@ -52,8 +52,8 @@ impl Queue {
     }
 
     pub(crate) fn free(&self, buffer: MockBuffer) -> Result<()> {
-        // SAFETY: the buffer came from the same device. If its uses are not ordered before, which
-        // some tests want, the simulator defines what happens.
+        // SAFETY: the buffer came from the same device. Some tests want its uses not to be ordered
+        // before; the simulator defines the effect.
         self.0.free(unsafe { FreeOp::new_unchecked(buffer) })
     }
 
@@ -69,8 +69,8 @@ impl Queue {
     }
 
     pub(crate) fn copy_plan(&self, dst: &MockBuffer, src: &MockBuffer, plan: &Plan) -> Result<()> {
-        // SAFETY: the sides are in bounds wherever no test wants otherwise; a race or an escape is
-        // defined on the simulator.
+        // SAFETY: the operands are in bounds unless a test wants otherwise; the simulator defines
+        // the effect of a race or of an access out of bounds.
         self.0.copy(&unsafe { CopyOp::new_unchecked(dst, src, plan) })
     }
 
@@ -79,7 +79,7 @@ impl Queue {
     }
 
     pub(crate) fn fill_plan(&self, dst: &MockBuffer, plan: &Plan, pattern: &[u8]) -> Result<()> {
-        // SAFETY: as for `copy_plan`; the plan was made for elements as long as the pattern.
+        // SAFETY: as for `copy_plan`; the plan was made for elements of the pattern's length.
         self.0.fill(&unsafe { FillOp::new_unchecked(dst, plan, pattern) })
     }
 
@@ -87,7 +87,7 @@ impl Queue {
     pub(crate) fn upload(&self, dst: &MockBuffer, offset: usize, host: &Host) -> Result<()> {
         let src = host.0.as_ptr().cast_const();
         // SAFETY: pinned memory that lives until the test has waited; nobody writes it meanwhile.
-        // The rest as for `copy_plan`.
+        // The rest is as for `copy_plan`.
         self.0.upload(&unsafe { UploadOp::new_unchecked(dst, offset, src, host.0.len_bytes()) })
     }
 
@@ -95,7 +95,7 @@ impl Queue {
     pub(crate) fn download(&self, src: &MockBuffer, offset: usize, host: &Host) -> Result<()> {
         let dst = host.0.as_ptr();
         // SAFETY: pinned memory that lives until the test has waited; nobody reads it meanwhile,
-        // but through `Host::bytes` in one thread. The rest as for `copy_plan`.
+        // except through `Host::bytes` on the same thread. The rest is as for `copy_plan`.
         self.0.download(&unsafe { DownloadOp::new_unchecked(src, offset, dst, host.0.len_bytes()) })
     }
 
@@ -113,7 +113,7 @@ impl Queue {
         assert_eq!(self.0.synchronize(), Quiesced::Done);
     }
 
-    /// The bytes of a buffer after everything before on this stream.
+    /// The bytes of a buffer after all earlier work of this stream.
     pub(crate) fn bytes(
         &self,
         device: &MockDevice,
@@ -128,13 +128,13 @@ impl Queue {
     }
 }
 
-/// Pinned memory with the access of tests.
+/// Pinned memory with methods for tests.
 pub(crate) struct Host(pub(crate) MockHostBuffer);
 
 impl Host {
     pub(crate) fn new(device: &MockDevice, bytes: &[u8]) -> Self {
         let host = device.alloc_host(size(bytes.len())).expect(PLAIN);
-        // SAFETY: memory of that size, used by nobody else yet.
+        // SAFETY: memory of that size, which nobody else uses yet.
         unsafe { host.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
         Self(host)
     }
@@ -143,11 +143,10 @@ impl Host {
         all.into_iter().map(Self).collect()
     }
 
-    /// The bytes that it holds now. The simulator runs inside calls only, so no operation is
+    /// The bytes that it holds now. The simulator runs only inside calls, so no operation is
     /// writing meanwhile.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        // SAFETY: initialized, alive as long as `self`, and read at a moment when no operation
-        // runs.
+        // SAFETY: initialized, alive as long as `self`, and read while no operation runs.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr(), self.0.len_bytes()) }.to_vec()
     }
 }

@@ -1,4 +1,4 @@
-//! The words of a finding fit the kind of operation that it is about.
+//! The words of a finding fit the kind of its operation.
 #![allow(unsafe_code)] // adopts one memory twice, on a stream whose program sees to order
 
 use devarray::{
@@ -11,7 +11,7 @@ use devarray_mock::{Code, MockDevice};
 
 use crate::support::{PLAIN, Queue, linear};
 
-/// The name of an operation of the library, which a kernel may have too.
+/// The name of an operation of the library, which a kernel may also have.
 mod named {
     use super::{Grid, Image, In, Out};
 
@@ -34,7 +34,7 @@ devarray::kernel! {
 type Stream = StreamHandle<MockDevice>;
 type Reader = fn(&Stream, &Array<u8, MockDevice>) -> Result<()>;
 
-/// Everything that reads memory and needs a value of it, and how that is told.
+/// Everything that reads memory and needs its value, and the words for it.
 const READERS: [(&str, Reader); 12] = [
     ("and brought to the host", |stream, x| x.to_vec(stream).map(drop)),
     ("and read by `map`", |stream, x| x.map(stream, |x| x + 1).map(drop)),
@@ -67,13 +67,13 @@ const READERS: [(&str, Reader); 12] = [
     }),
     ("and read by `AddTo`", |stream, x| AddTo::launch(stream, x, &mut Array::zeros(stream, &[4])?)),
     ("and brought to the host", |stream, x| {
-        // However often it is copied on the way.
+        // The words do not depend on how often it is copied on the way.
         x.view().flip(&[0])?.to_contiguous(stream, devarray::Order::C)?.to_vec(stream).map(drop)
     }),
 ];
 
-/// The headlines of what is found when four elements are read, after `put` were put; none were
-/// ever written if there is no `put`.
+/// The headlines of the findings when four elements are read after `put` were put; without
+/// `put`, no element was ever written.
 fn headlines(put: Option<&[u32]>, read: Reader) -> Result<Vec<String>> {
     let device = MockDevice::new();
     let stream = Context::new(device.clone())?.stream()?;
@@ -92,7 +92,7 @@ fn headlines(put: Option<&[u32]>, read: Reader) -> Result<Vec<String>> {
 #[test]
 fn what_was_never_written_is_told_with_the_operation_that_read_it() -> Result<()> {
     for (words, read) in READERS {
-        // Found when it is enqueued, and found when it runs.
+        // Found when it is enqueued, or found when it runs.
         for put in [None, Some(&[0, 3][..])] {
             let found = headlines(put, read)?;
             let start = format!("error[DA10]: never given a value, {words}: buffer ");
@@ -103,7 +103,7 @@ fn what_was_never_written_is_told_with_the_operation_that_read_it() -> Result<()
     Ok(())
 }
 
-/// A kernel's finding names the argument, also when only the run showed it.
+/// A finding about a kernel names the argument, also if it was found only at run time.
 #[test]
 fn a_kernel_is_told_with_its_argument() -> Result<()> {
     for put in [None, Some(&[0, 3][..])] {
@@ -118,7 +118,7 @@ type Bytes = Array<u8, MockDevice>;
 
 type Move = fn(&Stream, &Bytes, &mut Bytes) -> Result<()>;
 
-/// Operations on two arrays over one memory.
+/// Operations on two arrays in one memory.
 const OVERLAPS: [(&str, Move); 5] = [
     ("source and destination share bytes of buffer ", |stream, from, to| {
         to.view_mut().copy_from(stream, &from.view())
@@ -148,7 +148,7 @@ fn what_reads_what_it_writes_is_told_by_its_own_words() -> Result<()> {
     for (words, run) in OVERLAPS {
         for (start, is_wrong) in [(2, true), (4, false)] {
             let device = MockDevice::new();
-            // SAFETY: all is done on this one stream.
+            // SAFETY: all work is on this one stream.
             let stream = unsafe { Context::new(device.clone())?.unchecked_stream() }?;
             let released = Array::<u8, _>::zeros(&stream, &[8])?.release(&stream)?;
             let adopted = |start: usize| {
@@ -166,7 +166,7 @@ fn what_reads_what_it_writes_is_told_by_its_own_words() -> Result<()> {
     Ok(())
 }
 
-/// A free too early is not told as a use.
+/// A free that is too early is not called a use.
 #[test]
 fn a_free_is_told_as_one() {
     let device = MockDevice::new();

@@ -1,4 +1,4 @@
-//! The backend that runs a command.
+//! The backend on which a command runs.
 
 use anyhow::{Context as _, Error, Result};
 use clap::ValueEnum;
@@ -27,7 +27,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// The device is not there, or cannot be used.
+    /// The device does not exist, or cannot be used.
     pub fn open(self) -> Result<AnyDevice> {
         let device = match self {
             Self::Mock => MockDevice::new().into(),

@@ -1,4 +1,4 @@
-//! Measuring: cases, the oracle their results are compared with, and clocks.
+//! Measurements: cases, the oracle that their results are compared with, and clocks.
 
 mod beside;
 mod builtin;

@@ -1,4 +1,4 @@
-//! Calls by their names, with arguments as files and command lines write them.
+//! Calls by name, with arguments as files and command lines write them.
 
 mod any_call;
 
@@ -28,7 +28,7 @@ pub const CALLS: &str = "sort argsort (axis, descending)  topk (k, axis, largest
 ///
 /// # Errors
 ///
-/// There is no such call; or an argument is unknown, missing, or no value that it could have.
+/// There is no such call; or an argument is unknown, missing, or has a wrong value.
 pub fn named(name: &str, arguments: &Arguments) -> Result<Call, String> {
     let mut given = Given { arguments: arguments.clone(), name };
     let call = match name {
@@ -60,7 +60,7 @@ pub fn named(name: &str, arguments: &Arguments) -> Result<Call, String> {
     }
 }
 
-/// Arguments that were not taken yet.
+/// The arguments that were not read yet.
 struct Given<'a> {
     arguments: Arguments,
     name: &'a str,
@@ -104,7 +104,7 @@ impl Given<'_> {
         self.one_of("op", &known)
     }
 
-    /// A number; NaN, which JSON does not have, is null or a text.
+    /// A number. NaN, which JSON cannot write, is null or a text.
     fn fraction(&mut self, argument: &str) -> Result<f64, String> {
         let value = self.take(argument)?;
         let number = match &value {
@@ -116,7 +116,7 @@ impl Given<'_> {
     }
 }
 
-/// An argument as a command line has it, `axis=-1`; none if the text is something else.
+/// An argument in the form of a command line, `axis=-1`; none if the text has another form.
 #[must_use]
 pub fn argument(text: &str) -> Option<(String, Value)> {
     let (name, value) = text.split_once('=')?;
@@ -125,7 +125,8 @@ pub fn argument(text: &str) -> Option<(String, Value)> {
     is_name.then(|| (name.to_owned(), value))
 }
 
-/// The most elements that a call with these inputs has on one side: what it puts, and its results.
+/// The largest number of elements in the operands of a call with these inputs: in the array that it
+/// puts into, and in its results.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The command line: one file a command.
+//! The command line, with one file for each command.
 
 mod array_files;
 pub mod bench;
@@ -89,8 +89,8 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// The input or the environment is at fault; as [one line](crate::output::one_line) the error
-    /// names both.
+    /// The input or the environment is at fault. The error, as [one line](crate::output::one_line), names
+    /// both.
     pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
         if self.quiet {
             output.be_quiet();

@@ -1,4 +1,4 @@
-//! Functions on the command line: calls on their elements, their scalars, and their mistakes.
+//! Functions on the command line: the calls on their elements, their scalars, and their mistakes.
 
 mod call;
 mod check;

@@ -1,5 +1,5 @@
-//! Golden cases: NumPy's results of a chain of steps, compared with a backend's; and results of
-//! functions, and of calls of order.
+//! Golden cases: NumPy's results for a chain of steps, for functions, and for order calls, which
+//! are compared with a backend's.
 
 pub mod calls;
 mod case;

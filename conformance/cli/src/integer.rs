@@ -1,15 +1,15 @@
-//! Integers as files and command lines write them: of any size.
+//! Integers of any size, as files and command lines write them.
 
 use std::{fmt, num::IntErrorKind, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 
-/// An integer. One beyond 64 bits is the nearest that fits: it is out of every range, and slices
-/// clamp it like any other.
+/// An integer. An integer beyond 64 bits becomes the nearest that fits: it is out of every range,
+/// and slices clamp it like any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Integer(pub(crate) isize);
 
-/// 2^63, from which on no number has a part behind the point.
+/// 2^63; no float from here on has a fractional part.
 const BEYOND: f64 = 9_223_372_036_854_775_808.0;
 
 impl FromStr for Integer {
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Integer {
                 Ok(Integer(isize::try_from(number).unwrap_or(isize::MAX)))
             }
 
-            // Integers that 64 bits do not hold come as floats.
+            // The parser passes integers beyond 64 bits as floats.
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Integer, E> {
                 match number {
                     _ if number >= BEYOND => Ok(Integer(isize::MAX)),

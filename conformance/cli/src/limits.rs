@@ -1,34 +1,36 @@
-//! Limits of a command's input, all in one place: beyond them there is one line of error, and no
-//! hang or abort.
+//! The limits of a command's input, all in one place: input beyond them gives one line of error,
+//! and neither a hang nor an abort.
 //!
-//! Memory of devices is another matter: what has no room there is out of memory, as any program is.
+//! Memory of devices is different: input that does not fit there is out of memory, as in any
+//! program.
 
 use anyhow::{Result, ensure};
 
 use crate::steps::{Cut, Step};
 
-/// Longest line of a file of cases or programs.
+/// The most bytes in a line of a file of cases or programs.
 pub const LINE_BYTES: usize = 16 << 20;
 
-/// Most axes of an array in a file, a case or a measurement: as many as NumPy has.
+/// The most axes of an array in a file, a case or a measurement: NumPy's limit.
 pub const AXES: usize = 64;
 
-/// Most steps and arguments of steps together, in one chain.
+/// The most steps in a chain, together with their arguments.
 pub const STEPS: usize = 4096;
 
-/// Most elements of the base, and of the result, of a golden case.
+/// The most elements of the base, and of the result, of a golden case.
 pub const CASE_ELEMENTS: usize = 16 << 20;
 
-/// Device memory that a golden case may use on the simulator.
+/// The device memory that a golden case may use on the simulator, in bytes.
 pub const CASE_BYTES: usize = 1 << 30;
 
-/// Device memory that a program may use on the simulator, which plays it under many schedules.
+/// The device memory that a program may use on the simulator, in bytes; it is played under many
+/// schedules.
 pub const PROGRAM_BYTES: usize = 1 << 30;
 
-/// Pinned memory that a program may use there; its bytes are printed.
+/// The pinned memory that a program may use there, in bytes, which are printed.
 pub const PROGRAM_HOST_BYTES: usize = 64 << 20;
 
-/// Most random schedules of a program, and generated cases of a law.
+/// The most random schedules of a program, and the most generated cases of a law.
 pub const TRIES: u64 = 1_000_000;
 
 /// Most ranks of a measurement or a check.
@@ -44,7 +46,7 @@ pub fn check_axes(count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a chain that is too long to be carried out.
+/// Refuses a chain that is too long.
 ///
 /// # Errors
 ///

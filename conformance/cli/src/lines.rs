@@ -14,9 +14,9 @@ use crate::limits;
 #[derive(Debug)]
 pub struct Lines {
     path: PathBuf,
-    /// The content of a line.
+    /// The kind of content of a line, for messages.
     what: &'static str,
-    /// Whether there was one yet.
+    /// Whether there was a line yet.
     any: bool,
     reader: BufReader<File>,
     line: Vec<u8>,
@@ -24,11 +24,11 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The lines of a file, from its start; each holds a `what`.
+    /// The lines of a file, from its start; `what` names the content of a line.
     ///
     /// # Errors
     ///
-    /// It cannot be opened.
+    /// The file cannot be opened.
     pub fn open(path: &Path, what: &'static str) -> Result<Self> {
         let file = File::open(path).with_context(|| path.display().to_string())?;
         let (path, reader) = (path.to_owned(), BufReader::new(file));
@@ -60,7 +60,7 @@ impl Lines {
         }
     }
 
-    /// The file and line read last.
+    /// The file and the line that was read last.
     #[must_use]
     pub fn place(&self) -> String {
         format!("{}:{}", self.path.display(), self.number)

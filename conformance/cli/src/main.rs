@@ -21,8 +21,8 @@ fn main() -> ExitCode {
         Ok(status) => status.into(),
         Err(error) => {
             if !error.is::<Closed>() {
-                // One line, whatever the messages hold, and the place in an expression below it;
-                // nothing can be done if even this cannot be written.
+                // One line, whatever the messages contain, and below it the place in an expression.
+                // If even this cannot be written, nothing can be done.
                 let message = one_line(&error).replace(['\n', '\r'], " ");
                 let _ = writeln!(io::stderr(), "devarray: {message}");
                 if let Some(picture) = error.downcast_ref::<Mistake>().and_then(Mistake::picture) {

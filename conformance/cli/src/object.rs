@@ -1,4 +1,4 @@
-//! Values written as an object, and in no other form.
+//! Values that are written as an object, and in no other form.
 
 use std::{fmt, marker::PhantomData};
 
@@ -7,8 +7,8 @@ use serde::{
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A value that is read from an object alone: a derived reader would also take a list of the fields
-/// in order.
+/// A value that is read only from an object: a derived reader would also accept a list of the
+/// fields in order.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) T);
 

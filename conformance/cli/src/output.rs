@@ -1,4 +1,5 @@
-//! Destinations of results: standard output that may be closed, files that are whole or not there.
+//! The destinations of results: standard output, which may be closed, and files, which appear whole
+//! or not at all.
 
 mod atomic;
 mod one_line;

@@ -1,5 +1,5 @@
-//! Stream programs: reading files of them, judging them on the simulator under many schedules,
-//! explaining mistakes, drawing what ran when.
+//! Stream programs: reads files of them, judges them on the simulator under many schedules,
+//! explains mistakes, and draws timelines.
 
 mod explain;
 mod hardware;

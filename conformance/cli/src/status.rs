@@ -1,4 +1,4 @@
-//! The end of a command.
+//! The exit status of a command.
 
 use std::process::ExitCode;
 

@@ -16,31 +16,31 @@ pub use apply::{StepError, apply, apply_to_write};
 pub use check::check;
 pub use text::{StepsError, parse_steps};
 
-/// One layout operation, meaning what NumPy means by it.
+/// One layout operation, with the same meaning as in NumPy.
 ///
-/// Numbers are as the user wrote them: whether an axis exists or an extent is sensible is for the
-/// library to say.
+/// Numbers are as the user wrote them: the library decides whether an axis exists or an extent is
+/// sensible.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Object<json::JsonStep>")]
 #[non_exhaustive]
 pub enum Step {
     /// Basic indexing.
     Index(Vec<IndexItem>),
-    /// Transpose: the axes in this order, or in the reverse of theirs.
+    /// Transpose: the axes in this order, or in reverse order.
     Permute(Option<Vec<isize>>),
-    /// Reverse along each axis: these, or all.
+    /// Reverse along these axes, or along all.
     Flip(Option<Vec<isize>>),
-    /// Drop axes of extent 1: these, or all.
+    /// Remove these axes of extent 1, or all such axes.
     Squeeze(Option<Vec<isize>>),
-    /// Repeat to a shape.
+    /// Broadcast to a shape.
     Broadcast(Vec<isize>),
-    /// Another shape; one extent may be -1. Copies where no view exists.
+    /// Another shape; one extent may be -1. Copies if there is no such view.
     Reshape(Vec<isize>, Order),
-    /// One axis. Copies unless already contiguous in the order.
+    /// One axis. Copies unless the elements are contiguous in the order.
     Ravel(Order),
     /// A dense copy in the order.
     Copy(Order),
-    /// Cut into parts and take one.
+    /// Split into parts, and take one.
     Split(Cut, isize),
 }
 
@@ -48,20 +48,20 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cut {
-    /// A 1-D array into parts of this many elements, the last maybe shorter.
+    /// A 1-D array into parts of this many elements; the last one may be shorter.
     Every(isize),
-    /// An axis into this many parts, the longer ones first.
+    /// An axis into this many parts; the longer ones come first.
     Into {
-        /// The axis cut.
+        /// The axis that is cut.
         axis: isize,
-        /// Number of parts.
+        /// The number of parts.
         sections: isize,
     },
-    /// An axis at positions.
+    /// An axis at given positions.
     At {
-        /// The axis cut.
+        /// The axis that is cut.
         axis: isize,
-        /// The start of each part but the first; negative counts from the end.
+        /// The start of each part except the first; negative numbers count from the end.
         at: Vec<isize>,
     },
 }

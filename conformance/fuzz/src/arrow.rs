@@ -1,5 +1,5 @@
-//! Arrow's device arrays whose fields say anything: an error or a column that reads what counting
-//! reads, and one call of each release.
+//! Arrow device arrays whose fields have any values: an error, or a column with the elements that
+//! counting gives; and each release is called once.
 #![allow(unsafe_code)] // stands for other code
 
 use std::{
@@ -21,14 +21,14 @@ use devarray_interop::{
 };
 use devarray_mock::MockDevice;
 
-/// Elements of the memory that structures describe, or claim to.
+/// The number of elements of the memory that structures describe, or claim to describe.
 const MEMORY: usize = 64;
-/// Formats of primitive types, of some that are none, and texts.
+/// The formats of primitive types, of some other types, and texts that are no format.
 const FORMATS: [&str; 14] = ["i", "i", "i", "i", "l", "c", "S", "f", "g", "e", "b", "u", "+l", "\u{ff}x"];
 
 /// Memory that a producer keeps until its release is called.
 struct Producer {
-    /// The values that the second buffer leads to.
+    /// The values to which the second buffer points.
     _memory: Box<[i32]>,
     buffers: [*const c_void; 2],
     format: CString,
@@ -36,21 +36,21 @@ struct Producer {
 }
 
 unsafe extern "C" fn release_array(array: *mut ArrowArray) {
-    // SAFETY: made by `structures`; the caller has it.
+    // SAFETY: made by `structures`; it belongs to the caller.
     let array = unsafe { &mut *array };
     array.release = None;
     released(array.private_data);
 }
 
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
-    // SAFETY: made by `structures`; the caller has it.
+    // SAFETY: made by `structures`; it belongs to the caller.
     let schema = unsafe { &mut *schema };
     schema.release = None;
     released(schema.private_data);
 }
 
 fn released(private: *mut c_void) {
-    // SAFETY: the producer that the structure was made with, which is released once.
+    // SAFETY: the producer that the structure was made with; it is released once.
     let producer = unsafe { Box::from_raw(private.cast::<Producer>()) };
     producer.releases.set(producer.releases.get() + 1);
 }

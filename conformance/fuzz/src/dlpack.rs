@@ -1,5 +1,5 @@
-//! Structures of DLPack whose fields say anything: an error or a tensor that reads what counting
-//! reads, and one call of the deleter.
+//! DLPack structures whose fields have any values: an error, or a tensor with the elements that
+//! counting gives; and the deleter is called once.
 #![allow(unsafe_code)] // stands for other code
 
 use std::{
@@ -21,9 +21,9 @@ use devarray_interop::{
 };
 use devarray_mock::MockDevice;
 
-/// Words of the memory that structures describe, or claim to.
+/// The number of words of the memory that structures describe, or claim to describe.
 const MEMORY_WORDS: usize = 512;
-/// Extents and strides that are there, whatever `ndim` says up to it.
+/// The number of extents and strides that exist, for any `ndim` up to this.
 const MOST_AXES: usize = 64;
 
 /// Memory that a producer keeps until its deleter is called.
@@ -62,7 +62,7 @@ pub fn run(data: &[u8]) {
         }
     }
     drop(answer);
-    // A tensor whose adoption nobody waited for is given back at the latest with the context.
+    // A tensor whose adoption nobody waited for is given back with the context at the latest.
     drop(stream);
     assert_eq!((deletes.get(), device.report().adopted), (1, 0));
 }
@@ -83,7 +83,7 @@ fn structure(bytes: &mut Unstructured<'_>, deletes: &Rc<Cell<usize>>) -> Result<
     };
     let dtype = if bytes.ratio(1, 12)? { bytes.arbitrary()? } else { (2_u8, 32_u8, 1_u16) };
     let device = if bytes.ratio(1, 12)? { bytes.arbitrary()? } else { (DeviceId::CPU, 0) };
-    // Behind `MOST_AXES` there are no numbers, and nobody may look for them.
+    // There are no numbers beyond `MOST_AXES`, and nobody may read any.
     let ndim = if bytes.ratio(1, 12)? { bytes.arbitrary()? } else { rank as i32 };
     let dl_tensor = TensorAbi {
         data: if bytes.ratio(1, 12)? { ptr::null_mut() } else { producer.memory.as_mut_ptr().cast() },
@@ -108,14 +108,15 @@ fn number(bytes: &mut Unstructured<'_>) -> Result<i64> {
     })
 }
 
-/// The bits of the elements, one by one, if it is of `f32` and they all lie inside the memory.
+/// The bits of the elements, one by one, if the type is `f32` and all of them lie inside the
+/// memory.
 fn elements(structure: &ManagedTensorVersioned) -> Option<Vec<u32>> {
     let tensor = &structure.dl_tensor;
     let rank = usize::try_from(tensor.ndim).ok().filter(|&rank| rank <= 5)?;
     if tensor.data.is_null() || tensor.shape.is_null() || tensor.byte_offset % 4 != 0 {
         return None;
     }
-    // SAFETY: the producer that the structure was made with, which nobody writes.
+    // SAFETY: the producer that the structure was made with; nobody writes it.
     let producer = unsafe { &*structure.manager_ctx.cast::<Producer>() };
     let shape = &producer.shape[..rank];
     let len =

@@ -1,8 +1,8 @@
-//! Expressions as text: what parses is printed as a text that parses to the same function.
+//! Expressions as text: a text that parses is printed as a text that parses to the same function.
 
 use devarray::function::{ElementType, Function};
 
-/// Five bytes choose the types of three inputs and two scalars, the rest is the text.
+/// Five bytes choose the types of three inputs and two scalars; the rest is the text.
 pub fn run(data: &[u8]) {
     let Some((types, text)) = data.split_at_checked(5) else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
@@ -13,7 +13,8 @@ pub fn run(data: &[u8]) {
         Ok(function) => {
             let printed = function.to_string();
             if printed.starts_with("v0: ") {
-                // A function about as deep as a text can be may be printed as a list of its values.
+                // A function that is about as deep as a text allows may be printed as a list of its
+                // values.
                 assert!(text.len() > 190, "{text:?} is printed as {printed:?}");
                 return;
             }
@@ -25,7 +26,7 @@ pub fn run(data: &[u8]) {
             assert_eq!(program.result_type(), function.result_type());
         }
         Err(error) => {
-            // Its picture marks a place of the text.
+            // The message has a picture that marks a place of the text.
             let _ = error.to_string();
             if let Some(place) = error.place() {
                 assert!(text.get(place.clone()).is_some(), "{place:?} is no place of {text:?}");

@@ -1,4 +1,5 @@
-//! Golden files: a case runs or is refused, and what it gave is what the same case expects then.
+//! Golden files: a case runs or is refused, and its result satisfies the same case if that expects
+//! it.
 
 use devarray::{Context, StreamHandle, function::ElementType};
 use devarray_mock::MockDevice;
@@ -11,14 +12,14 @@ use crate::{
     steps::Step,
 };
 
-/// Memory of the device, which bounds what a case costs.
+/// The memory of the device in bytes, which limits the cost of a case.
 const MOST_BYTES: usize = 1 << 18;
-/// Elements of a base.
+/// The most elements of a base.
 const MOST_ELEMENTS: usize = 1 << 12;
-/// Steps of a case that runs.
+/// The most steps of a case that is run.
 const MOST_STEPS: usize = 12;
 
-/// The first byte chooses the kind of file, the rest is a line of it.
+/// The first byte chooses the kind of file; the rest is a line of it.
 pub fn run(data: &[u8]) {
     let Some((kind, line)) = data.split_first() else { return };
     if kind % 2 == 0 { layout(line) } else { function(line) }
@@ -29,7 +30,7 @@ fn stream() -> StreamHandle<MockDevice> {
     Context::new(device).and_then(|context| context.stream()).expect("a simulator opens")
 }
 
-/// Whether a chain repeats elements of its own accord, so that results may be large.
+/// Whether a chain repeats elements, so that results may be large.
 fn is_long(steps: &[Step]) -> bool {
     let repeats = |step: &Step| match step {
         Step::Broadcast(shape) => {

@@ -1,6 +1,6 @@
-//! Names of arrays and events of other processes: what is read is written as the same bytes, and
-//! is opened or refused.
-#![allow(unsafe_code)] // opens what the simulator answers for
+//! Handles of arrays and events of other processes: a handle that is read is written as the same
+//! bytes, and is opened or refused.
+#![allow(unsafe_code)] // opens handles that the simulator checks
 
 use devarray::{
     Array, Context, Device,
@@ -8,8 +8,8 @@ use devarray::{
 };
 use devarray_mock::MockDevice;
 
-/// The first byte says what follows: a name in bytes, or changes of a right one, each three bytes:
-/// where, and what.
+/// The first byte chooses what follows: the bytes of a handle, or changes to a right one, with
+/// three bytes each for the place and the value.
 pub fn run(data: &[u8]) {
     let Some((kind, rest)) = data.split_first() else { return };
     match kind % 4 {
@@ -58,16 +58,14 @@ fn changed(changes: &[u8], is_array: bool) {
     if is_array {
         let exported = mine.export(&here).expect("it can be exported");
         if let Some(remote) = array(&edited(exported.array().to_bytes(), changes)) {
-            // SAFETY: nothing is done with what is opened; the simulator knows memory that is not
-            // there.
+            // SAFETY: the opened array is not used; the simulator checks whether the memory exists.
             let opened = unsafe { Array::<u32, _>::open(&there, &remote) };
             drop(opened);
         }
     } else {
         let exported = here.record_exported().expect("it can be exported");
         if let Some(remote) = event(&edited(exported.event().to_bytes(), changes)) {
-            // SAFETY: the event is kept until the end; the simulator knows events that are not
-            // there.
+            // SAFETY: the event is kept until the end; the simulator checks whether events exist.
             let _ = unsafe { there.wait_exported(&remote) };
         }
     }

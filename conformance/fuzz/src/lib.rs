@@ -11,13 +11,13 @@ pub mod plan;
 pub mod program;
 pub mod step_texts;
 
-// The command line's own modules, without its backends and what they need.
+// The command line's own modules, without its backends and their dependencies.
 include!(concat!(env!("OUT_DIR"), "/command_line.rs"));
 
-/// A target, given any bytes.
+/// A target, which takes any bytes.
 pub type Target = fn(&[u8]);
 
-/// All targets, each by the name of its corpus.
+/// All targets, each with the name of its corpus.
 pub const TARGETS: [(&str, Target); 9] = [
     ("arrow", arrow::run),
     ("dlpack", dlpack::run),

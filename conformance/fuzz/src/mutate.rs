@@ -1,13 +1,13 @@
-//! Small changes of bytes, drawn from a seed: what a fuzzer does, without looking at what is run.
+//! Small changes of bytes, drawn from a seed: like a fuzzer, but without observing the code.
 
-/// Numbers that are near limits.
+/// Numbers near limits.
 const EDGES: [u64; 12] =
     [0, 1, 7, 8, 0x7F, 0x80, 0xFF, 0x7FFF_FFFF, 0xFFFF_FFFF, i64::MAX as u64, i64::MIN as u64, u64::MAX];
-/// Numbers as texts have them.
+/// Numbers and marks as they occur in texts.
 const WORDS: [&str; 10] =
     ["0", "-1", "9223372036854775807", "-9223372036854775808", "1e400", "null", "[]", "(", ")", ",,"];
 
-/// Draws inputs: each some member of a corpus after one to four changes.
+/// Draws inputs: each is a member of the corpus after one to four changes.
 #[derive(Debug)]
 pub struct Mutator<'a> {
     corpus: &'a [Vec<u8>],
@@ -15,11 +15,12 @@ pub struct Mutator<'a> {
 }
 
 impl<'a> Mutator<'a> {
-    /// Inputs near the inputs of a corpus, which is not empty. One seed gives one sequence.
+    /// Draws inputs near the members of a corpus, which must not be empty. A seed always gives the same
+    /// sequence.
     ///
     /// # Panics
     ///
-    /// The corpus is empty.
+    /// If the corpus is empty.
     #[must_use]
     pub fn new(corpus: &'a [Vec<u8>], seed: u64) -> Self {
         assert!(!corpus.is_empty(), "inputs are drawn from others");

@@ -1,4 +1,5 @@
-//! Array files: what is read is what the file holds, and is written as a file that reads the same.
+//! Array files: the array that is read is the one in the file, and is written as a file that reads
+//! the same.
 
 use std::io::{Cursor, Read};
 
@@ -7,7 +8,7 @@ use devarray::{
     npy::{self, Header, NpyElement, NpyReader, npz::NpzReader},
 };
 
-/// Bytes of an entry of an archive that are looked at.
+/// The most bytes of an archive's entry that are read.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The bytes are a file, or an archive of files.
@@ -34,7 +35,7 @@ fn pieces(data: &[u8]) {
     if all.len() == len_bytes {
         assert!(data[..data.len() - rest.len()].ends_with(&all), "{header:?}");
     }
-    // A header that is written is read again.
+    // A header that was written can be read again.
     let mut written = Vec::new();
     header.write(&mut written).expect("a header that was read can be written");
     let again = Header::read(&mut &written[..]).expect("a header that was written can be read");

@@ -1,4 +1,4 @@
-//! Layouts of any numbers, and plans of copies between them: against counting one by one.
+//! Layouts with any numbers, and plans of copies between them, compared with counting one by one.
 
 use std::collections::HashSet;
 
@@ -10,14 +10,14 @@ use devarray::{
     layout::{Injectivity, Overlap, Slice},
 };
 
-/// Elements that are counted one by one.
+/// The most elements that are counted one by one.
 const MOST_ELEMENTS: usize = 1 << 11;
-/// Elements between the first and the last of a layout.
+/// The most elements between the first and the last of a layout.
 const MOST_REACH: usize = 1 << 13;
 
-/// The bytes choose two layouts of one shape, transforms of one of them, and a size of elements.
+/// The bytes choose two layouts of one shape, transforms of one of them, and an element size.
 pub fn run(data: &[u8]) {
-    // Bytes that run out choose nothing.
+    // If the bytes run out, nothing more is chosen.
     let _ = cases(&mut Unstructured::new(data));
 }
 
@@ -56,7 +56,7 @@ fn number(bytes: &mut Unstructured<'_>) -> Result<isize> {
     if bytes.ratio(1, 24)? { bytes.arbitrary() } else { bytes.int_in_range(-20..=40) }
 }
 
-/// A layout, if there is one of such numbers: in one of the orders, or of any strides.
+/// A layout with such numbers, if it exists: in one of the orders, or with any strides.
 fn layout(bytes: &mut Unstructured<'_>, shape: &[usize]) -> Result<Option<Layout>> {
     if bytes.ratio(1, 3)? {
         let order = if bytes.arbitrary()? { Order::C } else { Order::F };
@@ -122,7 +122,8 @@ fn counted(layout: &Layout) {
     assert_ne!(injectivity, if apart { Injectivity::Aliased } else { Injectivity::Injective }, "{layout:?}");
 }
 
-/// The plan, its blocks, and its way through a dense buffer move what counting says.
+/// Checks that the plan, its blocks, and its way through a dense buffer move the elements that
+/// counting gives.
 fn copied(plan: &Plan, dst: &Layout, src: &Layout, item_bytes: usize, block_bytes: usize) {
     let (Some(to), Some(from)) = (positions(dst), positions(src)) else { return };
     let len = |layout: &Layout| layout.span().end.saturating_mul(item_bytes);

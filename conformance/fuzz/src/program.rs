@@ -1,10 +1,10 @@
-//! Stream programs: the verdict on what is read is the same under every schedule.
+//! Stream programs: the verdict on a program is the same under every schedule.
 
 use devarray_mock::{Finding, MockDevice, Schedule, program::Program};
 
-/// Operations that are played; longer programs are only read.
+/// The most operations of a program that is played; longer programs are only read.
 const MOST_OPS: usize = 48;
-/// Memory of either kind.
+/// The memory of either kind in bytes.
 const MOST_BYTES: usize = 1 << 14;
 
 /// The bytes are one line of a file.
@@ -20,7 +20,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// The bytes of pinned memories, or the mistake, or nothing if there was no memory.
+/// The bytes of pinned memories, or the mistake; none if there was not enough memory.
 type Verdict = Option<Result<Vec<Vec<u8>>, (String, u64)>>;
 
 fn verdict(program: &Program, schedule: Schedule) -> Verdict {

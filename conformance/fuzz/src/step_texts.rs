@@ -1,18 +1,18 @@
-//! Steps as text: what is foretold of a layout is what a device gives.
+//! Steps as text: the result that is predicted from a layout is the one that a device gives.
 
 use devarray::{Context, ErasedArray, Layout, NdLayout, Order};
 use devarray_mock::MockDevice;
 
 use crate::steps::{apply, check, parse_steps};
 
-/// Steps that are carried out; longer chains are only read.
+/// The most steps that are carried out; longer chains are only read.
 const MOST_STEPS: usize = 12;
-/// Bytes of an element.
+/// The number of bytes in an element.
 const ITEM_BYTES: usize = 3;
-/// Elements that a step may copy.
+/// The most elements that a step may copy.
 const MOST_ELEMENTS: usize = 1 << 14;
 
-/// The first byte chooses the shape, the rest is a chain of steps.
+/// The first byte chooses the shape; the rest is a chain of steps.
 pub fn run(data: &[u8]) {
     let Some((&first, text)) = data.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };

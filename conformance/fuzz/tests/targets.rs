@@ -1,5 +1,5 @@
-//! The targets without a fuzzer: over their corpora, and over small changes of these for a few
-//! seconds. The twins have a bug planted, which both must find.
+//! Runs the targets without a fuzzer: over their corpora, and over small changes of these for a few
+//! seconds. The twins have a planted bug, which both must find.
 
 use std::{
     env, fs,
@@ -28,17 +28,18 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// `DEVARRAY_FUZZ_SEED`, 0 otherwise.
+/// The value of `DEVARRAY_FUZZ_SEED`, or 0.
 fn seed() -> u64 {
     env::var("DEVARRAY_FUZZ_SEED").map_or(0, |text| text.parse().expect("a seed is a number"))
 }
 
-/// `DEVARRAY_FUZZ_SECONDS` for each target, 3 otherwise.
+/// The time for each target: `DEVARRAY_FUZZ_SECONDS`, or 3.
 fn time() -> Duration {
     Duration::from_secs(env::var("DEVARRAY_FUZZ_SECONDS").map_or(3, |text| text.parse().expect("a number")))
 }
 
-/// The first change of the corpus that a target panics on, among this many and for this long.
+/// The first changed member of the corpus on which a target panics, within this number and this
+/// time.
 fn found(
     target: Target,
     corpus: &[Vec<u8>],
@@ -69,7 +70,7 @@ fn every_target_holds_on_its_corpus() {
     }
 }
 
-/// Each target in a thread of its own. An input that fails is written to a file, to be put into the
+/// Runs each target in its own thread. An input that fails is written to a file, to be added to the
 /// corpus.
 #[test]
 fn every_target_holds_on_changes_of_its_corpus() {
@@ -97,7 +98,7 @@ fn planted(data: &[u8]) {
     assert!(!parse_steps(text).is_ok_and(|steps| steps.len() > 1 && steps.iter().any(flips)), "planted");
 }
 
-/// The twin: a planted bug is found by small changes alone, on each of three seeds.
+/// The twin: small changes alone find a planted bug, with each of three seeds.
 #[test]
 fn a_planted_bug_is_found() {
     let corpus = corpus("steps");
@@ -110,7 +111,7 @@ fn a_planted_bug_is_found() {
     }
 }
 
-/// One seed always draws the same inputs, another seed draws others.
+/// A seed always draws the same inputs, and another seed draws others.
 #[test]
 fn inputs_can_be_drawn_again() {
     let corpus = corpus("plan");

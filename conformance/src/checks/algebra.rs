@@ -1,5 +1,5 @@
-//! Relations between views that hold for any elements: no oracle, two ways to the same
-//! bytes.
+//! Relations between views that hold for any elements: two ways lead to the same bytes, and no
+//! oracle is needed.
 
 use devarray::{
     Array, ArrayView, Device, Error, Layout, LayoutError, NdLayout, Order,
@@ -31,7 +31,7 @@ fn signed(axes: &[usize]) -> Vec<isize> {
     axes.iter().map(|axis| axis.cast_signed()).collect()
 }
 
-/// Transposing twice is nothing.
+/// Transposing twice changes nothing.
 pub fn transpose_twice<D: Device>(harness: &Harness<D>) -> Outcome {
     each_view(harness, |_, view, stream| {
         let twice = view.transpose().transpose();
@@ -39,7 +39,7 @@ pub fn transpose_twice<D: Device>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// A permutation and its inverse are nothing; two permutations are one.
+/// A permutation and its inverse change nothing; two permutations are one.
 pub fn permutations<D: Device>(harness: &Harness<D>) -> Outcome {
     each_view(harness, |rng, view, stream| {
         let (first, second) = (rng.permutation(view.rank()), rng.permutation(view.rank()));
@@ -54,7 +54,7 @@ pub fn permutations<D: Device>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// Flipping twice is nothing, and a step of -1 is a flip.
+/// Flipping twice changes nothing, and a step of -1 is a flip.
 pub fn flips<D: Device>(harness: &Harness<D>) -> Outcome {
     each_view(harness, |_, view, stream| {
         for axis in 0..view.rank().cast_signed() {
@@ -88,7 +88,7 @@ pub fn slices<D: Device>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// A new axis squeezed away is nothing.
+/// Adding a new axis and squeezing it away changes nothing.
 pub fn new_axes<D: Device>(harness: &Harness<D>) -> Outcome {
     each_view(harness, |rng, view, stream| {
         let axis = rng.below(view.rank() + 1).cast_signed();
@@ -115,7 +115,7 @@ pub fn broadcasts<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Many axes: nine go through every kind of copy as few do.
+/// Nine axes go through every kind of copy as few axes do.
 pub fn many_axes<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     let shape = [2, 3, 1, 2, 2, 1, 3, 2, 2];

@@ -1,4 +1,5 @@
-//! Copies between devices: two, where the backend has two, else two contexts of one.
+//! Copies between devices: between two devices if the backend has two, otherwise between two
+//! contexts of one.
 
 use devarray::{Array, Device, Error};
 
@@ -10,7 +11,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// Elements of any layout on one device go to any layout on the other, and nothing beside them is
+/// Elements of any layout on one device go to any layout on the other, and no other bytes are
 /// touched.
 pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     let (here, there) = (harness.context()?, harness.second_context()?);
@@ -68,7 +69,8 @@ pub fn sizes<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Each side's stream must be its own: anything else is refused and changes nothing.
+/// The stream given for each side must belong to that side; otherwise the copy is refused and
+/// changes nothing.
 pub fn sides<D: Device>(harness: &Harness<D>) -> Outcome {
     let (s, t) = (harness.context()?.stream()?, harness.second_context()?.stream()?);
     let src = Array::from_slice(&t, &[3], &[1_u8, 2, 3])?;

@@ -1,4 +1,4 @@
-//! Memory: sizes, addresses, zeros, fills, and that it comes back.
+//! Memory: its sizes, addresses, zeros and fills, and that it is freed.
 
 use std::thread;
 
@@ -26,7 +26,7 @@ pub fn alignment<D: Device>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// An array of no elements allocates nothing, with any other extents.
+/// An array of no elements allocates nothing, whatever its other extents are.
 pub fn zero_bytes<D: Device>(harness: &Harness<D>) -> Outcome {
     let (device, log) = Instrumented::new(harness.open()?);
     let context = Context::new(device)?;
@@ -62,7 +62,7 @@ pub fn disjoint<D: Device>(harness: &Harness<D>) -> Outcome {
         .try_for_each(|(array, data)| same(&array.view().to_bytes(&stream)?, data, "a buffer among others"))
 }
 
-/// Zeros are zeros, also where other data lay a moment ago.
+/// Zeros are zeros, also in memory that just held other data.
 pub fn zeros<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for len in [1, 3, 255, 4096, 10_001] {
@@ -73,7 +73,7 @@ pub fn zeros<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A fill sets every element of a view, of any element size, and nothing beside it.
+/// A fill sets every element of a view, for any element size, and no other bytes.
 pub fn fill<D: Device>(harness: &Harness<D>) -> Outcome {
     fn of<T: Element + PartialEq + std::fmt::Debug, D: Device>(harness: &Harness<D>) -> Outcome {
         let stream = harness.context()?.stream()?;
@@ -99,7 +99,7 @@ pub fn fill<D: Device>(harness: &Harness<D>) -> Outcome {
     of::<[u32; 3], D>(harness)
 }
 
-/// Every allocation is freed once, the library's own temporaries included.
+/// Every allocation is freed once, including the library's own temporary memory.
 pub fn freed_once<D: Device>(harness: &Harness<D>) -> Outcome {
     let (device, log) = Instrumented::new(harness.open()?);
     let context = Context::new(device)?;
@@ -124,7 +124,7 @@ pub fn freed_once<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(allocated > 0 && allocated == freed, || format!("{allocated} allocations and {freed} frees"))
 }
 
-/// An array may be dropped while work that uses it is under way: the work still sees it.
+/// An array may be dropped while work that uses it is in flight: the work still sees it.
 pub fn drop_with_work_pending<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (stream, other) = (context.stream()?, context.stream()?);
@@ -134,7 +134,7 @@ pub fn drop_with_work_pending<D: Device>(harness: &Harness<D>) -> Outcome {
         let mut copy = Array::<u32, D>::uninit(&other, &[3000])?;
         copy.view_mut().copy_from(&other, &source.view())?;
         drop(source);
-        // Memory given back too early would be handed out again here, and overwritten.
+        // Memory that was freed too early would be handed out again here, and overwritten.
         let reused = Array::from_slice(&stream, &[3000], &elements::<u32>(!salt, 3000))?;
         same(&copy.to_vec(&other)?, &data, "a copy whose source was dropped")?;
         drop(reused);
@@ -142,7 +142,7 @@ pub fn drop_with_work_pending<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Freed memory can be allocated again: more in turn than the device has at once.
+/// Freed memory can be allocated again: more in total than the device has at once.
 pub fn comes_back<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -154,7 +154,7 @@ pub fn comes_back<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Arrays and streams are used and dropped by other threads than made them.
+/// Arrays and streams are used and dropped by other threads than those that made them.
 pub fn cross_threads<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;

@@ -1,4 +1,4 @@
-//! Copies on the device: which bytes move where, and which do not.
+//! Copies on the device: the bytes that move, and the bytes that must not.
 
 use std::fmt::Debug;
 
@@ -64,7 +64,8 @@ pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Copies a view of one array to a view of another and compares all of both with the oracle.
+/// Copies a view of one array to a view of another, and compares both arrays completely with the
+/// oracle.
 fn copy_between<T: Element + PartialEq + Debug, D: Device>(
     context: &Context<D>,
     target: &Pattern,
@@ -91,8 +92,8 @@ fn copy_between<T: Element + PartialEq + Debug, D: Device>(
     )
 }
 
-/// Rows copied at a pitch leave the bytes between them alone, on both sides, for all widths and
-/// alignments.
+/// Rows copied with a pitch leave the bytes between them unchanged, on both sides, for all widths
+/// and alignments.
 pub fn gaps<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     for (width, wider, rows) in
@@ -110,7 +111,7 @@ pub fn gaps<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Transposes, 2-D and batched, of extents around the size of a tile.
+/// Transposes, 2-D and batched, with extents around the size of a tile.
 pub fn transposed<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     for (depth, rows, columns) in [(1, 2, 2), (1, 31, 33), (1, 64, 65), (3, 32, 32), (2, 5, 129), (4, 1, 7)] {
@@ -145,7 +146,7 @@ pub fn broadcast<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Reversed axes: on the source, on the destination, on both, and only some of them.
+/// Reversed axes: on the source, on the destination, on both, and on only some of them.
 pub fn reversed<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let shape = [3, 4, 5];
@@ -187,7 +188,8 @@ pub fn within_one_array<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A copy of other shapes is refused with the pure error, and the destination is as it was.
+/// A copy between different shapes is refused with the pure error, and the destination is
+/// unchanged.
 pub fn mismatch<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     let data = elements::<u32>(1, 12);
@@ -228,8 +230,8 @@ pub fn zero_size<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(!calls.iter().any(|call| work.contains(call)), || format!("the backend saw {calls:?}"))
 }
 
-/// Two streams may work on disjoint parts of one array at once, without an edge, and neither
-/// disturbs the other.
+/// Two streams may work on disjoint parts of one array at the same time, with no edge between them,
+/// and neither disturbs the other.
 pub fn disjoint_halves<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (left, right) = (context.strict_stream()?, context.strict_stream()?);
@@ -250,7 +252,7 @@ pub fn disjoint_halves<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A writer waits for every reader, not for the last one only.
+/// A writer waits for every reader, not only for the last one.
 pub fn readers_then_writer<D: Device>(harness: &Harness<D>) -> Outcome {
     const LEN: usize = 100_000;
     let context = harness.context()?;
@@ -261,7 +263,7 @@ pub fn readers_then_writer<D: Device>(harness: &Harness<D>) -> Outcome {
         let mut shared = Array::from_slice(&writer, &[LEN], &data)?;
         let mut copies = Vec::new();
         for at in rng.permutation(readers.len()) {
-            // The first reader has the most to do before it reads.
+            // The first reader has the most work before it reads.
             let stream = &readers[at];
             let mut copy = Array::<u32, D>::zeros(stream, &[LEN])?;
             for _ in 0..2 * (readers.len() - copies.len()) {
@@ -283,7 +285,8 @@ pub fn readers_then_writer<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Bytes arrive alike whole, in pieces, through another layout, and over two streams.
+/// Bytes arrive the same whether copied as a whole, in pieces, through another layout, or over two
+/// streams.
 pub fn many_ways<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (stream, other) = (context.stream()?, context.stream()?);

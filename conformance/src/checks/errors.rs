@@ -1,4 +1,4 @@
-//! Errors: typed, found in time, and without a trace when they are over.
+//! Errors: they are typed, found in time, and have no lasting effect.
 
 use devarray::{Array, Context, Device, Error, Result, StreamHandle};
 
@@ -31,8 +31,8 @@ pub fn contexts_do_not_mix<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&array.to_vec(&stream)?, &data, "an array after refused operations")
 }
 
-/// A strict stream refuses an access that is not ordered: a read after a write, a write after a
-/// read, a write after a write; and nothing has happened then.
+/// A strict stream refuses an access that is not ordered (a read after a write, a write after a
+/// read, a write after a write), and the refused call has no effect.
 pub fn strict_refuses<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (first, second) = (context.strict_stream()?, context.strict_stream()?);
@@ -53,8 +53,8 @@ pub fn strict_refuses<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&copy.to_vec(&second)?, &data, "a copy made before the write")
 }
 
-/// More memory than the device has is a typed error that says how much was asked for, and the
-/// device stays usable.
+/// Asking for more memory than the device has is a typed error that tells the requested size, and
+/// the device stays usable.
 pub fn out_of_memory<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -70,13 +70,13 @@ pub fn out_of_memory<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u8>(1, 1000);
         let array = Array::from_slice(&stream, &[1000], &data)?;
         same(&array.to_vec(&stream)?, &data, "an array after running out of memory")?;
-        // A refusal keeps nothing: half of the free memory is still there.
+        // A refused call keeps no memory: half of the free memory can still be allocated.
         drop(Array::<u8, D>::uninit(&stream, &[half])?);
     }
     Ok(())
 }
 
-/// A call that failed has changed nothing, and the same call then succeeds.
+/// A failed call has changed nothing, and the same call then succeeds.
 pub fn failed_calls_change_nothing<D: Device>(harness: &Harness<D>) -> Outcome {
     let (device, log) = Instrumented::new(harness.open()?);
     let context = Context::new(device)?;
@@ -96,8 +96,9 @@ pub fn failed_calls_change_nothing<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&target.to_vec(&stream)?, &new, "the destination of the copy tried again")
 }
 
-/// Every call of a program failed once in turn: each time a typed error or the right result, no
-/// panic, nothing leaked that was not told of; and the same program then runs on the same context.
+/// Every call of a program fails once in turn. Each run gives a typed error or the right result,
+/// without a panic, and nothing leaks that was not reported; afterwards the same program runs on
+/// the same context.
 pub fn every_call_failed_once<D: Device>(harness: &Harness<D>) -> Outcome {
     for failing in 0.. {
         let (device, log) = Instrumented::new(harness.open()?);
@@ -120,8 +121,8 @@ pub fn every_call_failed_once<D: Device>(harness: &Harness<D>) -> Outcome {
             Some(first) => ensure(is_injected(first), || {
                 format!("call {failing} failed, and the error told is {first}")
             })?,
-            // A failure that was made good need not be reported: a failed query before a successful
-            // wait.
+            // A failure without consequences need not be reported: a failed query before a
+            // successful wait.
             None => same(
                 &outcome?,
                 &expected(),
@@ -140,8 +141,8 @@ fn leaks_at_most(log: &Log, background_errors: usize, failing: usize) -> Outcome
     let calls = log.calls();
     let failed = calls.get(failing).copied();
     let count = |call| calls.iter().filter(|&&c| c == call).count();
-    // The log holds failed calls too: a failed allocation needs no free, a failed free has been
-    // tried.
+    // The log also holds failed calls: a failed allocation needs no free, and a failed free has
+    // been tried.
     let allocated = count(Call::Alloc) - usize::from(failed == Some(Call::Alloc));
     let missing = allocated.saturating_sub(count(Call::Free));
     ensure(missing <= background_errors, || {
@@ -149,7 +150,7 @@ fn leaks_at_most(log: &Log, background_errors: usize, failing: usize) -> Outcome
     })
 }
 
-/// Allocations, transfers both ways, strided copies, fills, two streams and an event.
+/// The program: allocations, transfers both ways, strided copies, fills, two streams and an event.
 fn program<D: Device>(context: &Context<D>) -> Result<Vec<u32>> {
     let (stream, other): (StreamHandle<D>, _) = (context.stream()?, context.stream()?);
     let source = Array::from_slice(&stream, &[6, 10], &elements::<u32>(1, 60))?;
@@ -172,7 +173,7 @@ fn expected() -> Vec<u32> {
     due
 }
 
-/// A free that fails in a drop is not lost: nothing panics, and the context tells of it.
+/// A free that fails in a drop is not lost: nothing panics, and the context reports the error.
 pub fn failing_drop_is_told<D: Device>(harness: &Harness<D>) -> Outcome {
     let (device, log) = Instrumented::new(harness.open()?);
     let context = Context::new(device)?;

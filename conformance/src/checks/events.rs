@@ -1,6 +1,6 @@
 //! Events: the work that they capture, and the edges that a wait for them makes.
 //!
-//! The streams here are strict: every edge between two of them is one that the check asked for.
+//! The streams here are strict: the only edges between two of them are those that the check makes.
 
 use devarray::{Array, Device, Error};
 
@@ -12,7 +12,7 @@ use crate::{
 
 const LEN: usize = 4000;
 
-/// An event of a stream without work is ready, and waiting for it holds nothing up.
+/// An event of a stream without work is ready, and waiting for it delays nothing.
 pub fn idle<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (idle, stream) = (context.stream()?, context.stream()?);
@@ -26,7 +26,7 @@ pub fn idle<D: Device>(harness: &Harness<D>) -> Outcome {
 }
 
 /// A wait orders later work after the work that the event captured (S3, S4): the work before the
-/// record, and none after.
+/// record, and no work after it.
 pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);
@@ -34,8 +34,8 @@ pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u32>(salt, LEN);
         let first = Array::from_slice(&writer, &[LEN], &data)?;
         let event = writer.record()?;
-        // Not an upload: collecting staging memory in between would tell the host that this is
-        // finished.
+        // Not an upload: collecting staging memory in between would tell the host that the upload
+        // is finished.
         let second = Array::full(&writer, &[LEN], 7_u32)?;
         reader.wait(&event)?;
         same(&first.to_vec(&reader)?, &data, "work before the event")?;
@@ -46,7 +46,7 @@ pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// An earlier event still captures the same work when the stream has recorded others since.
+/// An earlier event still captures the same work when the stream has recorded others since then.
 pub fn earlier_events<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);
@@ -59,8 +59,8 @@ pub fn earlier_events<D: Device>(harness: &Harness<D>) -> Outcome {
     for (at, (event, array, data)) in marks.iter().enumerate() {
         reader.wait(event)?;
         same(&array.to_vec(&reader)?, data, "what an earlier event captured")?;
-        // The read waited for the reader's work, and so for the event, but not for later work of
-        // the writer.
+        // The read waited for the reader's work, and therefore for the event, but not for later
+        // work of the writer.
         if let Some((_, next, _)) = marks.get(at + 1) {
             refused("work beyond the event", next.to_vec(&reader).err())?;
         }
@@ -68,7 +68,7 @@ pub fn earlier_events<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// The edge stays when the event, and the stream it is of, are dropped before the work has run.
+/// The edge stays if the event and its stream are dropped before the work has run.
 pub fn edge_outlives_event<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let reader = context.strict_stream()?;
@@ -103,8 +103,8 @@ pub fn transitive<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// When an event's `synchronize` returned, the captured work is finished: other streams need no
-/// wait to see it.
+/// After an event's `synchronize` has returned, the captured work is finished: other streams need
+/// no wait to see it.
 pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);

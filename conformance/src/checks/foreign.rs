@@ -1,5 +1,5 @@
-//! Memory of other code used here, our memory used there, and work of other code among ours. A
-//! stream below the library plays the other code.
+//! Memory of other code that is used here, our memory that other code uses, and work of other code
+//! among ours. A stream below the library stands for the other code.
 #![allow(unsafe_code)] // stands for other code: it allocates, fills and frees below the library
 
 use std::{
@@ -35,7 +35,7 @@ struct Foreign<D: Device> {
 }
 
 impl<D: Device> Foreign<D> {
-    /// Bytes of one value, which `stream` waits for.
+    /// Memory filled with one value; `stream` waits for the fill.
     fn new(stream: &StreamHandle<D>, len_bytes: usize, value: u8) -> Result<Self, Violation> {
         let own = stream.context().device().open_stream()?;
         let len_bytes = len_bytes.try_into().map_err(|_| Violation::new("memory of no bytes"))?;
@@ -45,7 +45,7 @@ impl<D: Device> Foreign<D> {
         Ok(Self { stream: own, address: buffer.address(), buffer: Some(buffer), drops: Arc::default() })
     }
 
-    /// An array on some of it, whose owner it is.
+    /// An array in a part of the memory, with the memory as its owner.
     fn adopted<T: Element>(
         self,
         stream: &StreamHandle<D>,
@@ -64,10 +64,10 @@ impl<D: Device> Drop for Foreign<D> {
     fn drop(&mut self) {
         self.drops.fetch_add(1, Relaxed);
         let Some(buffer) = self.buffer.take() else { return };
-        // SAFETY: of a stream of this device, and freed once; the library dropped it when nothing
-        // used it any more.
+        // SAFETY: the buffer is of a stream of this device, and freed once; the library dropped it
+        // when nothing used it any more.
         let freed = self.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
-        // A failure leaks the memory, which a device that keeps count tells of.
+        // A failed free leaks the memory, which a device that counts allocations reports.
         drop(freed);
     }
 }
@@ -111,7 +111,7 @@ pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         let mut array: Array<u32, D> = if is_checked {
             foreign.adopted(&stream, at, &layout)
         } else {
-            // SAFETY: as for `adopted`, and the memory is the device's own.
+            // SAFETY: as for `adopted`, and the memory belongs to the device itself.
             unsafe { Array::adopt_unchecked(&stream, base + at, &layout, foreign) }
         }?;
         let address = array.view().address();
@@ -122,8 +122,8 @@ pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         let corner = array.view().index(&ix![..2, ..; -1])?.to_vec(&other)?;
         same(&corner, &[2, 1, 0, 99, 99, 99], "adopted elements that were written")?;
     }
-    // An element of twelve bytes, at addresses that no multiple of 256 is a whole number of
-    // elements before.
+    // An element of twelve bytes, at addresses that are no whole number of elements after a
+    // multiple of 256.
     for at in [0, 4, 100, 2000] {
         let line = Layout::contiguous(&[9], Order::C)?;
         let mut array: Array<[u32; 3], D> = Foreign::new(&stream, 4096, 1)?.adopted(&stream, at, &line)?;
@@ -135,7 +135,7 @@ pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// The owner is dropped once, after the work that was in flight when the array was.
+/// The owner is dropped once, after the work that was in flight when the array was dropped.
 pub fn owner_goes_last<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let (stream, other) = (context.stream()?, context.stream()?);
@@ -157,14 +157,14 @@ pub fn owner_goes_last<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     due[..100].fill(6);
     same(&copy.to_vec(&other)?, &due, "a copy of memory that was given up in flight")?;
     stream.synchronize()?;
-    // Dropping the next one finds the device finished with the first.
+    // When the next array is dropped, the device has finished with the first.
     drop(Foreign::new(&stream, 8, 0)?.adopted::<u8>(&stream, 0, &few)?);
     gone(1, "all work is finished")?;
     drop((copy, stream, other, context));
     gone(1, "the context is gone")
 }
 
-/// An array without elements adopts nothing, wherever it lies.
+/// An array without elements adopts nothing, whatever its address is.
 pub fn no_elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let stream = context.stream()?;
@@ -177,14 +177,14 @@ pub fn no_elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     same(&[empty.view().address()], &[0], "the address of no elements")
 }
 
-/// Work of other code that is declared is ordered with the work of every stream.
+/// Declared work of other code is ordered with the work of every stream.
 pub fn declared_work<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let (one, two) = (context.stream()?, context.stream()?);
     let foreign = Arc::new(Foreign::new(&one, 3000, 1)?);
     let Some(target) = &foreign.buffer else { return Ok(()) };
     let line = Layout::contiguous(&[3000], Order::C)?;
-    // SAFETY: the owner keeps the memory; what else uses it below is declared.
+    // SAFETY: the owner keeps the memory; all other uses of it below are declared.
     let mut array = unsafe { Array::<u8, D>::adopt(&one, foreign.address, &line, Arc::clone(&foreign)) }?;
     let mut copy = Array::<u8, D>::zeros(&one, &[3000])?;
     for round in 2..20 {
@@ -196,7 +196,7 @@ pub fn declared_work<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         copy.view_mut().copy_from(&one, &array.view())?;
         same(&copy.to_vec(&one)?, &[round; 3000], "what is read after other code wrote")?;
     }
-    // Readers need no order among each other; a strict stream tells the difference.
+    // Readers need no order between each other; a strict stream shows the difference.
     let strict = context.strict_stream()?;
     strict.wait(&two.record()?)?;
     copy.view_mut().copy_from(&one, &array.view())?;
@@ -215,13 +215,13 @@ pub fn released<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let released = array.release(&one).map_err(Error::from)?;
     let told = [released.len_bytes(), released.item_bytes(), released.layout().len()];
     same(&told, &[12, 2, 6], "what is told of released memory")?;
-    // SAFETY: as it was released, and nobody used it.
+    // SAFETY: it is unchanged since the release, and nobody used it.
     let array = unsafe { Array::<u16, D>::reclaim(&two, released) }?;
     same(&array.to_vec(&one)?, &[9, 9, 9, 4, 5, 6], "memory that came back")?;
     // Other code frees it itself, in the order of the stream that the release named.
     let copy = array.view().to_contiguous(&two, Order::C)?;
     if let Some(buffer) = array.release(&one).map_err(Error::from)?.into_buffer() {
-        // SAFETY: it was given up, and the stream is ordered after its uses.
+        // SAFETY: the buffer was given up, and the stream is ordered after its uses.
         one.raw().free(unsafe { FreeOp::new_unchecked(buffer) })?;
     }
     same(&copy.to_vec(&one)?, &[9, 9, 9, 4, 5, 6], "a copy of memory that other code freed")?;
@@ -237,21 +237,22 @@ pub fn released<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// The work of one stream is done for another that waits for the legacy default stream, if that was
-/// made to wait for the first.
+/// Work of one stream is finished before work of another that waits for the legacy default stream,
+/// if the legacy default stream was made to wait for the first one.
 pub fn legacy_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::LEGACY, ForeignStream::LEGACY)
 }
 
-/// Like [`legacy_stream`], of the default stream of this thread; and each of the two waits for the
-/// other by itself.
+/// Like [`legacy_stream`], for the default stream of this thread. Each of the two default streams
+/// also waits for the other by itself.
 pub fn thread_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::PER_THREAD, ForeignStream::PER_THREAD)?;
     through(harness, ForeignStream::PER_THREAD, ForeignStream::LEGACY)?;
     through(harness, ForeignStream::LEGACY, ForeignStream::PER_THREAD)
 }
 
-/// Memory goes from one stream to another with no order but that through streams of other code.
+/// Passes memory from one stream to another, with no order except the one through streams of other
+/// code.
 fn through<D: ForeignMemory>(
     harness: &Harness<D>,
     waits: ForeignStream,
@@ -267,9 +268,9 @@ fn through<D: ForeignMemory>(
         array.view_mut().fill(&one, round)?;
         one.foreign_waits(waits)?;
         two.wait_for_foreign(waited_for)?;
-        // To the library this is memory of other code, of whose uses it knows none.
-        // SAFETY: the array keeps the memory, and all that was done with it is before what `two` is
-        // given from now on.
+        // To the library this is memory of other code, and it knows none of its uses.
+        // SAFETY: the array keeps the memory, and all earlier work on it comes before later work of
+        // `two`.
         let seen = unsafe { Array::<u8, D>::adopt(&two, array.view().address(), &line, ()) }?;
         same(&seen.to_vec(&two)?, &vec![round; len], &what)?;
         drop(seen);
@@ -278,7 +279,7 @@ fn through<D: ForeignMemory>(
     no_background_errors(&context)
 }
 
-/// Wrong memory is refused by name, and the owner goes.
+/// Unsuitable memory is refused with the right error, and the owner is dropped.
 pub fn refused<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let stream = context.stream()?;

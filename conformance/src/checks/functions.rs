@@ -1,7 +1,7 @@
-//! Functions on elements: each rule of their meaning, their reads and writes, and their order
-//! among other work.
+//! Functions of elements: each rule of their meaning, their reads and writes, and their order among
+//! other work.
 //!
-//! Expected values come from Rust's standard library, from tables, or from the naive evaluator in
+//! Expected values come from Rust's standard library, from tables, or from the naive evaluator
 //! here, never from core.
 
 mod floats;

@@ -1,4 +1,4 @@
-//! Elements by index: the elements picked and put, and the reports of indices out of range.
+//! Gathers and scatters: their elements, and their reports of indices out of range.
 //!
 //! `naive` computes the expected result, element by element, on lists in C order.
 

@@ -1,4 +1,4 @@
-//! Owned and scoped host memory: pinned buffers, transfers in flight, scopes.
+//! Owned and borrowed host memory: pinned buffers, transfers in flight, scopes.
 
 use std::{
     future::Future,
@@ -17,7 +17,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A transfer that is still not ready after this many polls breaks its law.
+/// A transfer that is still not ready after this many polls breaks the law.
 const ENOUGH: usize = 1_000_000;
 
 /// Pinned memory starts zeroed, at a multiple of 64, and is an ordinary slice.
@@ -36,7 +36,7 @@ pub fn pinned<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A pinned buffer goes to a view of any layout and comes back with its elements.
+/// A pinned buffer is uploaded to a view of any layout, and a download returns its elements.
 pub fn owned<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -59,7 +59,7 @@ pub fn owned<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// One buffer is used again and again, each time after its wait.
+/// One buffer is used again and again, each time after a wait.
 pub fn used_again<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -78,8 +78,8 @@ pub fn used_again<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Asking whether a transfer is done makes progress, and as a future it gets ready without being
-/// called back.
+/// Polling a transfer makes progress, and a transfer that is used as a future becomes ready without
+/// a wake-up.
 pub fn polled<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -102,7 +102,7 @@ pub fn polled<D: Device>(harness: &Harness<D>) -> Outcome {
     Err(Violation::new(format!("a transfer is not ready after {ENOUGH} polls")))
 }
 
-/// A transfer that is dropped in flight still happens, and one that is forgotten disturbs nothing.
+/// A transfer that is dropped in flight still happens, and one that is forgotten does no harm.
 pub fn dropped_and_forgotten<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -137,8 +137,8 @@ pub fn refused<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(refused.into_buffer().is_some_and(|host| host.len() == 5), || "the buffer was lost".into())
 }
 
-/// Borrowed memory, many copies in flight, one wait: sources and destinations are right when the
-/// scope ends.
+/// Borrowed memory, many copies in flight, one wait: all sources and destinations are right when
+/// the scope ends.
 pub fn scope<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -160,7 +160,8 @@ pub fn scope<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A scope waits before a panic passes it: the memory it borrowed may be gone right after.
+/// A scope waits before it lets a panic through: the memory that it borrowed may be gone right
+/// after.
 pub fn panic_in_scope<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     let data = elements::<u64>(5, 3000);

@@ -1,5 +1,5 @@
-//! Memory shared with another process. The second device plays the other process if the harness has
-//! it; otherwise the checks go as far as one process can.
+//! Memory shared with another process. The harness's second device stands for the other process, if
+//! there is one; otherwise the checks go as far as one process can.
 #![allow(unsafe_code)] // keeps what is exported while it is open
 
 use devarray::{
@@ -16,7 +16,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device can share memory; `None` if it cannot, after it has said so by name.
+/// A context whose device can share memory; `None` if it cannot, and refuses with the right error.
 fn sharing<D: Ipc>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::Ipc) {
@@ -37,7 +37,7 @@ fn elsewhere<D: Ipc>(harness: &Harness<D>, here: &Context<D>) -> Result<Option<C
     Ok(other.then_some(there))
 }
 
-/// Exportable memory is memory as any other.
+/// Exportable memory can be used like any other memory.
 pub fn exportable<D: Ipc>(harness: &Harness<D>) -> Outcome {
     let Some(context) = sharing(harness)? else { return Ok(()) };
     let (stream, other) = (context.stream()?, context.stream()?);
@@ -47,7 +47,7 @@ pub fn exportable<D: Ipc>(harness: &Harness<D>) -> Outcome {
     array.view_mut().copy_from_slice(&other, &data)?;
     let exported = array.export(&stream)?;
     let turned = array.view().transpose().to_contiguous(&stream, Order::C)?;
-    // Exported memory stays, also without its array.
+    // Exported memory stays, also after its array is dropped.
     drop(array);
     drop(exported);
     let due: Vec<u32> = (0..1200).map(|k| data[k % 30 * 40 + k / 30]).collect();
@@ -58,7 +58,7 @@ pub fn exportable<D: Ipc>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Both processes have the one memory, slices at their places, and events order them.
+/// Both processes have the same memory, with slices at their places, and events order their work.
 pub fn one_memory<D: Ipc>(harness: &Harness<D>) -> Outcome {
     let Some(here) = sharing(harness)? else { return Ok(()) };
     let Some(there) = elsewhere(harness, &here)? else { return Ok(()) };
@@ -70,7 +70,7 @@ pub fn one_memory<D: Ipc>(harness: &Harness<D>) -> Outcome {
     let remote = RemoteArray::from_bytes(&exported.array().to_bytes());
     let remote = remote.map_err(|error| Violation::new(error.to_string()))?;
     let column = remote.clone().with_layout(remote.layout().index(&ix![..; -1, 5])?)?;
-    // SAFETY: what is exported is kept until the end, and events order the two processes.
+    // SAFETY: the exported memory is kept until the end, and events order the two processes.
     let whole = unsafe { Array::<u16, D>::open(&t, &remote) }?;
     // SAFETY: as above.
     let mut part = unsafe { Array::<u16, D>::open(&t, &column) }?;
@@ -92,8 +92,8 @@ pub fn one_memory<D: Ipc>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// A name that cannot be opened is refused by name: one of this process, of another size, or no
-/// name at all.
+/// A handle that cannot be opened is refused with the right error: one of this process, one for
+/// another element size, or one that is no handle at all.
 pub fn refused<D: Ipc>(harness: &Harness<D>) -> Outcome {
     let Some(context) = sharing(harness)? else { return Ok(()) };
     let stream = context.stream()?;

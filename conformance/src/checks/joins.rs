@@ -1,5 +1,5 @@
-//! Joins and paddings: each element of the result is the one that NumPy's definition names, and
-//! nothing beside is written.
+//! Joins and paddings: each element of the result is the one that NumPy defines, and no other bytes
+//! are written.
 
 use std::fmt::Debug;
 
@@ -11,11 +11,11 @@ use crate::{
     violation::same,
 };
 
-/// For each index of a result, in C order, its element of the source; `None` for a constant.
+/// For each index of a result, in C order, the position of its element in the source; `None` for a
+/// constant.
 type Sources = Vec<Option<usize>>;
 
-/// For each index of `shape`, the position of the index that `from` gives, among the elements of
-/// `source` in C order.
+/// For each index of `shape`, the position, in C order of `source`, of the index that `from` gives.
 fn sources(shape: &[usize], source: &[usize], from: impl Fn(usize, usize) -> Option<usize>) -> Sources {
     let added = shape.len() - source.len();
     let place = |number: usize| {
@@ -61,13 +61,13 @@ fn check<T: Element + PartialEq + Debug, D: Device>(
     same(&written.to_vec(&stream)?, &all, &format!("{what}, into {target:?}"))
 }
 
-/// Shapes have few axes, because each axis multiplies the parts.
+/// A shape with few axes, because each axis multiplies the number of parts.
 fn shape_of(rng: &mut Rng) -> &'static [usize] {
     let small: Vec<_> = SHAPES.iter().filter(|shape| shape.len() <= 3).collect();
     small[rng.below(small.len())]
 }
 
-/// Padded with a constant, the edge, the reflection, or from the other end.
+/// Arrays padded with a constant, the edge, the reflection, or elements from the other end.
 pub fn pad<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     for mut rng in harness.rngs() {
@@ -117,7 +117,7 @@ fn pad_one<T: Element + PartialEq + Debug, D: Device>(
     )
 }
 
-/// Rolled along two axes, tiled, and repeated along one.
+/// Arrays rolled along two axes, tiled, and repeated along one axis.
 pub fn repeat<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -168,7 +168,7 @@ pub fn repeat<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// The part from a position of an axis on, then the part before it.
+/// The part of an axis from a position on, then the part before it.
 fn turned_over<'a, T: Element, D: Device>(
     view: &ArrayView<'a, T, D>,
     axis: isize,
@@ -177,8 +177,8 @@ fn turned_over<'a, T: Element, D: Device>(
     Ok([view.slice_axis(axis, at..)?, view.slice_axis(axis, ..at)?])
 }
 
-/// Cut along an axis and concatenated again, in the other order; taken apart and stacked along
-/// another axis.
+/// An array is cut along an axis and concatenated again in the other order; then it is taken apart
+/// and stacked along another axis.
 pub fn concatenate<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -204,7 +204,7 @@ pub fn concatenate<D: Device>(harness: &Harness<D>) -> Outcome {
         if shape[axis] == 0 {
             continue;
         }
-        // The axis goes last.
+        // The axis becomes the last one.
         let mut turned = shape.to_vec();
         let extent = turned.remove(axis);
         turned.push(extent);

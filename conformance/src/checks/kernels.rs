@@ -22,10 +22,10 @@ use crate::{
 use declared::{AddTo, Asks, LookUp, Reverse, SQUARES, Scale};
 pub use recorded::recorded;
 
-/// A device in use, and a stream of it.
+/// An opened device, and a stream of it.
 type Opened<D> = (Context<D>, StreamHandle<D>);
 
-/// A context and a stream; `None` if the device refuses kernels and had declared so.
+/// A context and a stream; `None` if the device declares no kernels, and refuses them.
 pub(super) fn launching<D: Launch>(harness: &Harness<D>) -> Result<Option<Opened<D>>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -46,8 +46,8 @@ fn scaled(from: &[u32], k: u32) -> Vec<u32> {
     (0..).zip(from).map(|(at, from)| k.wrapping_mul(*from).wrapping_add(at)).collect()
 }
 
-/// A kernel computes like its host function, on any number of elements from any element on,
-/// with each call's own values.
+/// A kernel computes the same as its host function, for any number of elements at any offset, with
+/// each call's own values.
 pub fn computes<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     for (salt, (len, skipped)) in [(1, 0), (127, 1), (128, 0), (129, 3), (5000, 2)].into_iter().enumerate() {
@@ -65,19 +65,19 @@ pub fn computes<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Arguments of any strides are read and written where they are, and nothing beside them.
+/// Arguments of any strides are read and written in place, and no other bytes are.
 pub fn strided<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     let old: Vec<u16> = elements(1, 7 * 90);
     let from: Vec<u16> = elements(2, 12 * 31);
     let x = Array::from_slice(&stream, &[12, 31], &from)?;
-    // For reading: turned and reversed, one row repeated, one column.
+    // To read: transposed and reversed elements, one row repeated, one column.
     let turned = x.index(&ix![..; -4, 1..])?.transpose();
     let row = x.slice_axis(0, 5..6)?.squeeze_axes(&[0])?.slice_axis(0, ..3)?.broadcast_to(&[30, 3])?;
     let column = x.slice_axis(1, 3..4)?.slice_axis(0, ..3)?.transpose().broadcast_to(&[30, 3])?;
     for view in [turned, row, column] {
         let mut y = Array::from_slice(&stream, &[7, 90], &old)?;
-        // For writing: every second row, backwards, of every third column.
+        // To write: every second row, reversed, of every third column.
         AddTo::launch(&stream, &view, &mut y.view_mut().index(&ix![1..; 2, ..; -3])?.transpose())?;
         let (added, mut due) = (view.to_vec(&stream)?, old.clone());
         for column in 0..30 {
@@ -91,7 +91,8 @@ pub fn strided<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A kernel has its tables from its first launch on, and values of many bytes in each.
+/// A kernel has its constant tables from the first launch on, and values of many bytes in each
+/// launch.
 pub fn tables<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     let from: Vec<u8> = elements(9, 3000);
@@ -119,8 +120,8 @@ pub fn shared<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A kernel waits for writers of its inputs and for all users of its outputs; all later users of
-/// its memory wait for the kernel.
+/// A kernel waits for work that writes its inputs and for work that uses its outputs; all later
+/// uses of its memory wait for the kernel.
 pub fn ordered<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = launching(harness)? else { return Ok(()) };
     let (two, three) = (context.stream()?, context.stream()?);
@@ -130,11 +131,11 @@ pub fn ordered<D: Launch>(harness: &Harness<D>) -> Outcome {
         let (first, second, old) = (line(salt), line(salt + 50), line(99));
         let mut x = Array::<u32, D>::zeros(&one, &[len])?;
         let mut y = Array::from_slice(&one, &[len], &old)?;
-        // Read by another stream before it is written.
+        // Another stream reads it before it is written.
         let kept = y.view().to_contiguous(&two, Order::C)?;
         x.view_mut().copy_from_slice(&one, &first)?;
         Scale::launch(&three, &x, &mut y, 3)?;
-        // Written by another stream after it was read.
+        // Another stream writes it after it was read.
         x.view_mut().copy_from_slice(&two, &second)?;
         let mut z = Array::uninit(&one, &[len])?;
         Scale::launch(&one, &y, &mut z, 5)?;
@@ -174,8 +175,8 @@ pub fn strict<D: Launch>(harness: &Harness<D>) -> Outcome {
     same(&y.to_vec(&one)?, &scaled(&[5; 100], 1), "a kernel that was ordered")
 }
 
-/// Arguments that are not as declared, and launches that no device can do, are refused by name and
-/// change nothing.
+/// Arguments that differ from the declaration, and launches that no device can do, are refused with
+/// the right error and change nothing.
 pub fn refused<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     let x = Array::full(&stream, &[6, 4], 5_u32)?;
@@ -198,7 +199,7 @@ pub fn refused<D: Launch>(harness: &Harness<D>) -> Outcome {
         (u32::MAX, 1, 0, "blocks along x", u64::from(u32::MAX), 2_147_483_647),
     ] {
         let asked = Asks::launch(&stream, &mut y, blocks, threads, shared_bytes);
-        // The entry takes other parameters. A device that notices this reports it first, or not at
+        // The entry has other parameters. A device that notices this reports it first, or not at
         // all.
         kernel(&asked, &KernelError::Limit { what, requested, most })?;
     }
@@ -212,7 +213,7 @@ pub fn refused<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A kernel that has nothing to write is not launched, and one that has is.
+/// A kernel that has nothing to write is not launched; a kernel that has something to write is.
 pub fn empty<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     let x = Array::<u32, _>::zeros(&stream, &[0])?;
@@ -225,7 +226,7 @@ pub fn empty<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A launch that failed changed nothing, and succeeds when made again.
+/// A failed launch has changed nothing, and succeeds when it is made again.
 pub fn failed<D: Launch>(harness: &Harness<D>) -> Outcome {
     if launching(harness)?.is_none() {
         return Ok(());

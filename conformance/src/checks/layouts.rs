@@ -1,4 +1,4 @@
-//! Views of device memory: they show the elements of the oracle.
+//! Views of device memory show the same elements as the oracle.
 
 use devarray::{Array, Device, Error, LayoutError, Order, layout::IndexItem};
 
@@ -9,7 +9,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// Permutations, slices of either sign and broadcasts, one after another, in any combination.
+/// Permutations, slices with either sign and broadcasts, one after another, in any combination.
 pub fn views<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -24,7 +24,7 @@ pub fn views<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// The copy of any view in any order is the same array.
+/// The copy of any view in any order equals the view.
 pub fn orders<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -52,8 +52,8 @@ pub fn orders<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A reshape walks the elements in row-major order, as a view or as a copy, and reshaping back
-/// restores the shape.
+/// A reshape keeps the elements in C order, as a view or as a copy, and reshaping back restores the
+/// shape.
 pub fn reshape<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (shape, mut rng) in SHAPES.iter().zip(harness.rngs()) {
@@ -73,7 +73,7 @@ pub fn reshape<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A ravel gives the elements in the order asked for.
+/// A ravel gives the elements in the requested order.
 pub fn ravel<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (shape, mut rng) in SHAPES.iter().zip(harness.rngs()) {
@@ -91,8 +91,8 @@ pub fn ravel<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// The parts of a split are disjoint and together the whole: writing each once writes everything
-/// once.
+/// The parts of a split are disjoint and together make up the whole: writing each part once writes
+/// every element once.
 pub fn split<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (axis, sections) in [(0_isize, 1), (0, 3), (1, 2), (1, 5), (1, 9)] {
@@ -137,8 +137,8 @@ pub fn scalars<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(due, || format!("index 2 of an axis of 2: {outside:?}"))
 }
 
-/// A size that does not fit the address space is a pure error, also beside an extent of 0 and times
-/// the element size.
+/// A size that does not fit the address space is a pure error, also next to an extent of 0, and
+/// when multiplied by the element size.
 pub fn overflow<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for shape in [

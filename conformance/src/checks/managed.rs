@@ -1,5 +1,5 @@
-//! Memory that moves between host and device by itself, on a device that has it and on one that has
-//! not.
+//! Managed memory, which moves between host and device by itself: on a device that has it and on
+//! one that does not.
 
 use devarray::{
     Context, Error, ManagedArray,
@@ -12,7 +12,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device has managed memory; `None` if it has none, after it has said so by name.
+/// A context whose device has managed memory; `None` if it has none, and refuses with the right
+/// error.
 fn managing<D: ManagedMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>, crate::Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::ManagedMemory) {
@@ -24,7 +25,7 @@ fn managing<D: ManagedMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>
     Ok(None)
 }
 
-/// Managed memory holds the same bytes at any place and under any advice.
+/// Managed memory holds the same bytes at any location and with any advice.
 pub fn one_memory<D: ManagedMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = managing(harness)? else { return Ok(()) };
     let stream = context.stream()?;
@@ -41,7 +42,7 @@ pub fn one_memory<D: ManagedMemory>(harness: &Harness<D>) -> Outcome {
     same(managed.host()?, &[3; 3000], "managed memory that the device wrote")
 }
 
-/// More than the device has free is refused.
+/// Asking for more memory than the device has free is refused.
 pub fn no_more_than_is_free<D: ManagedMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = managing(harness)? else { return Ok(()) };
     let too_much = context.device().memory()?.free_bytes + 1;

@@ -1,4 +1,4 @@
-//! Host memory that the device reaches in place, on a device that can and on one that cannot.
+//! Host memory that the device reaches in place: on a device that can and on one that cannot.
 
 use devarray::{
     Array, Context, Error, MappedArray,
@@ -11,7 +11,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device maps memory; none if it does not, and then says so by name.
+/// A context whose device maps memory; none if it does not, and refuses with the right error.
 fn mapping<D: MapHost>(harness: &Harness<D>) -> Result<Option<Context<D>>, crate::Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::MappedMemory) {

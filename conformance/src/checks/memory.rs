@@ -1,4 +1,4 @@
-//! The ledger of live memory, limits, and when memory is given back.
+//! The ledger of live memory, limits, and the time at which memory is given back.
 
 use devarray::{
     Array, Context, Device, Error,
@@ -12,7 +12,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The ledger lists live allocations and its sums are exact; arrays that come and go do not touch
+/// The ledger lists live allocations, and its sums are exact; arrays that come and go do not touch
 /// the elements of others.
 pub fn ledger<D: Device>(harness: &Harness<D>) -> Outcome {
     for mut rng in harness.rngs() {
@@ -51,7 +51,7 @@ pub fn ledger<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// An allocation over a limit is refused and changes nothing; one that fits is had.
+/// An allocation over a limit is refused and changes nothing; one within the limit succeeds.
 pub fn limit<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -71,7 +71,8 @@ pub fn limit<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Memory that waits to be given back disturbs no work in flight, and is given back at the limit.
+/// Memory that waits to be given back does not disturb work in flight, and is given back at the
+/// limit.
 pub fn put_off<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (one, two) = (context.stream()?, context.stream()?);
@@ -98,7 +99,8 @@ pub fn put_off<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// An allocation for which there is no room makes waiting memory be given back, and succeeds.
+/// If there is no room for an allocation, waiting memory is given back, and the allocation
+/// succeeds.
 pub fn short<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;

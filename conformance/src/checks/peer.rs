@@ -1,5 +1,5 @@
-//! Copies between devices that may reach each other's memory: two, where the backend has two, else
-//! two contexts of one.
+//! Copies between devices that may reach each other's memory: two devices if the backend has two,
+//! otherwise two contexts of one.
 
 use devarray::{
     Array, Context, Crossing, Error, Order,
@@ -13,15 +13,15 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// Two contexts, and the way that copies from the second to the first must go.
+/// Two contexts, and the way that copies from the second to the first must take.
 struct Pair<D: PeerAccess> {
     here: Context<D>,
     there: Context<D>,
     way: Crossing,
 }
 
-/// A pair whose first is let into the memory of the second, if that can be; none if the device does
-/// not know of peers, and then says so by name.
+/// A pair whose first context is let into the memory of the second, if possible; none if the device
+/// does not have peer access, and refuses with the right error.
 fn pair<D: PeerAccess>(harness: &Harness<D>) -> Result<Option<Pair<D>>, Violation> {
     let (here, there) = (harness.context()?, harness.second_context()?);
     let can = here.can_access_peer(&there)?;
@@ -35,8 +35,8 @@ fn pair<D: PeerAccess>(harness: &Harness<D>) -> Result<Option<Pair<D>>, Violatio
     Ok(declared.then_some(Pair { here, there, way }))
 }
 
-/// Before access is enabled and after: elements of any layout go to any layout, and nothing beside
-/// them is touched.
+/// Before access is enabled and after it, elements of any layout go to any layout, and no other
+/// bytes are touched.
 pub fn strided<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let (here, there) = (harness.context()?, harness.second_context()?);
     let (s, t) = (here.stream()?, there.stream()?);
@@ -64,7 +64,8 @@ pub fn strided<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// A copy waits for both sides, on any streams, and both sides wait for it.
+/// A copy waits for earlier work on both sides, on any streams, and later work on both sides waits
+/// for it.
 pub fn ordered<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let Some(Pair { here, there, way }) = pair(harness)? else { return Ok(()) };
     let (s, t) = (here.stream()?, there.stream()?);
@@ -79,7 +80,7 @@ pub fn ordered<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
         src.view_mut().copy_from_slice(&writer, &data)?;
         let went = dst.view_mut().copy_from_peer(&s, &t, &src.view())?;
         ensure(went == way, || format!("a copy went {went:?}, {way:?} is due"))?;
-        // The source's own context must not write, nor free, what is still being read.
+        // The source's own context must neither write nor free memory that is still being read.
         src.view_mut().copy_from_slice(&writer, &new)?;
         let next = src.view().to_contiguous(&writer, Order::C)?;
         drop(src);
@@ -93,7 +94,7 @@ pub fn ordered<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// Copies there and back, on two streams each, are one program.
+/// Copies in both directions, on two streams each, give the results of one program.
 pub fn to_and_fro<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let Some(Pair { here, there, .. }) = pair(harness)? else { return Ok(()) };
     if there.can_access_peer(&here)? {
@@ -113,8 +114,8 @@ pub fn to_and_fro<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// Each side's stream must be its own, and shapes that do not fit are refused; then nothing
-/// changes. No elements need no access.
+/// The stream given for each side must belong to that side, and shapes must fit; otherwise the copy
+/// is refused and changes nothing. A copy of no elements needs no access.
 pub fn refused<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let Some(Pair { here, there, way }) = pair(harness)? else { return Ok(()) };
     let (s, t) = (here.stream()?, there.stream()?);
@@ -131,6 +132,6 @@ pub fn refused<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let none = Array::<u8, D>::zeros(&t, &[0])?;
     let went = Array::<u8, D>::zeros(&s, &[0])?.view_mut().copy_from_peer(&s, &t, &none.view())?;
     ensure(went == way, || format!("no elements went {went:?}"))?;
-    // A device reaches its own memory, through another context too.
+    // A device reaches its own memory, also through another context.
     ensure(here.can_access_peer(&here)?, || "a device that does not reach its own memory".to_owned())
 }

@@ -1,4 +1,4 @@
-//! The pool that memory comes from, on a device that tells of it and on one that does not.
+//! The pool that memory comes from: on a device that reports on it and on one that does not.
 
 use devarray::{
     Array, Context, Error,
@@ -11,7 +11,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device tells of its pool; none if it does not, and then says so by name.
+/// A context whose device reports on its pool; none if it does not, and refuses with the right
+/// error.
 fn pooling<D: PoolControl>(harness: &Harness<D>) -> Result<Option<Context<D>>, crate::Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::MemoryPool) {
@@ -29,8 +30,8 @@ fn pooling<D: PoolControl>(harness: &Harness<D>) -> Result<Option<Context<D>>, c
     Ok(None)
 }
 
-/// Trimming, to any size, takes no memory that is in use. The pool may be in use by others of
-/// the process too.
+/// Trimming to any size takes no memory that is in use. The rest of the process may use the pool,
+/// too.
 pub fn trim<D: PoolControl>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pooling(harness)? else { return Ok(()) };
     let stream = context.stream()?;
@@ -51,8 +52,8 @@ pub fn trim<D: PoolControl>(harness: &Harness<D>) -> Outcome {
     context.set_pool_release_threshold(usize::MAX).map_err(crate::Violation::from)
 }
 
-/// Memory that was freed is not in use, kept or not. Others may use the pool meanwhile, so it is
-/// enough to see it once.
+/// Freed memory is not in use, whether it is kept or not. Others may use the pool meanwhile, so it
+/// is enough to see this once.
 fn is_used_no_more<D: PoolControl>(context: &Context<D>) -> Outcome {
     let (stream, len_bytes) = (context.stream()?, 3 << 20);
     for _ in 0..100 {
@@ -67,7 +68,7 @@ fn is_used_no_more<D: PoolControl>(context: &Context<D>) -> Outcome {
     ensure(false, || format!("{len_bytes} bytes were freed 100 times, and are in use"))
 }
 
-/// The pool counts memory in use, as held too, and in its peaks however often they begin anew.
+/// The pool counts memory in use, also as reserved, and in its peaks, however often they are reset.
 pub fn statistics<D: PoolControl>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pooling(harness)? else { return Ok(()) };
     let stream = context.stream()?;

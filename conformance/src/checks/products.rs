@@ -1,6 +1,6 @@
 //! Matrix products.
 //!
-//! `chains` computes the expected elements, one by one, as their definition says.
+//! `chains` computes the expected elements one by one, by their definition.
 
 mod chains;
 mod fast;
@@ -23,8 +23,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A product waits for writers of its operands, later work waits for it, and a strict stream
-/// refuses it otherwise.
+/// A product waits for work that writes its operands, later work waits for it, and a strict stream
+/// refuses it if it is not ordered.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = multiplying(harness)? else { return Ok(()) };
     let two = context.stream()?;
@@ -47,7 +47,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Operands that do not fit are refused, and enqueue nothing; products of nothing are zeros.
+/// Operands that do not fit are refused, and nothing is enqueued; sums of no products are zero.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = multiplying(harness)? else { return Ok(()) };
     let x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
@@ -69,7 +69,7 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let elsewhere = harness.context()?.stream()?;
     let other = x.matmul(&elsewhere, &x.view().transpose()).map(drop);
     ensure(matches!(other, Err(Error::DeviceMismatch { .. })), || format!("another context: {other:?}"))?;
-    // Nothing to do is not enqueued either, and sums of nothing are +0.
+    // A call that has nothing to do is not enqueued either, and sums of nothing are +0.
     let none = Array::<f32, D>::zeros(&stream, &[0, 3])?;
     same(&none.matmul(&stream, &x.view().transpose())?.to_vec(&stream)?, &[], "a product without rows")?;
     let due = product_shape(&[3, 0], &[0, 2]).map(|shape| shape.to_vec());

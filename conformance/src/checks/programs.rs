@@ -12,7 +12,7 @@ use crate::{
     programs::{Extras, Search},
 };
 
-/// Programs for each case of the harness.
+/// The number of programs for each case of the harness.
 const PROGRAMS: usize = 4;
 
 fn search<D: Device>(harness: &Harness<D>, extras: Extras<D>) -> Outcome {

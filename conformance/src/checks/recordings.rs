@@ -1,4 +1,4 @@
-//! Recorded work has the values of the calls that were recorded, at each launch.
+//! Recorded work gives, at each launch, the values of the recorded calls.
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Error, Order, Result, StreamHandle,
@@ -16,7 +16,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The calls that a step of the laws may make, by the declared capabilities.
+/// The calls that a step of the laws may make, according to the declared capabilities.
 #[derive(Debug, Clone, Copy)]
 struct Abilities {
     reductions: bool,
@@ -37,7 +37,7 @@ impl Abilities {
     }
 }
 
-/// Calls of every kind that can be recorded, into `y`; a scalar comes as an array without axes.
+/// Calls of every kind that can be recorded, with results in `y`; a scalar is given as an array without axes.
 fn step<D: Compute>(
     on: &StreamHandle<D>,
     x: &ArrayView<'_, f32, D>,
@@ -88,7 +88,7 @@ fn bits<D: Compute>(on: &StreamHandle<D>, of: &ArrayView<'_, f32, D>) -> Result<
     Ok(of.to_vec(on)?.into_iter().map(f32::to_bits).collect())
 }
 
-/// The result of the calls made as they come.
+/// The result of the same calls, made directly.
 fn due<D: Compute>(on: &StreamHandle<D>, x: &ArrayView<'_, f32, D>, rate: f32) -> Result<Vec<u32>> {
     let mut y = Array::zeros(on, x.shape())?;
     let rate = Array::full(on, &[], rate)?;
@@ -96,7 +96,7 @@ fn due<D: Compute>(on: &StreamHandle<D>, x: &ArrayView<'_, f32, D>, rate: f32) -
     bits(on, &y.view())
 }
 
-/// A launch gives what the calls give that were recorded, with the arrays and numbers of the launch.
+/// A launch gives the same values as the recorded calls, with the arrays and numbers of the launch.
 pub fn launches<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
     for mut rng in harness.rngs() {
@@ -107,7 +107,7 @@ pub fn launches<D: Compute>(harness: &Harness<D>) -> Outcome {
             stream.record_work((&x, &mut y, 1.0_f32), |on, (x, mut y, rate)| step(on, &x, &mut y, &rate))?;
         same(&y.to_vec(&stream)?, &vec![0.0; shape[0] * shape[1]], "a result while work is recorded")?;
         for round in 0..4 {
-            // The arrays of the recording, and others.
+            // Alternately the arrays of the recording, and others.
             let other = random(&stream, &mut rng, &shape)?;
             let x = if round % 2 == 0 { &x } else { &other };
             let rate = rng.below(9) as f32 - 4.0;
@@ -118,7 +118,7 @@ pub fn launches<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// The arrays of launches may swap, and begin elsewhere each time, in any number.
+/// The arrays of launches may be swapped, and have another offset each time, in any number of launches.
 pub fn moved<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
     let s = &stream;
@@ -150,8 +150,8 @@ pub fn moved<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Launches wait for what their arguments conflict with, on any stream, and for each other; a strict stream
-/// refuses them whole.
+/// Launches wait for work that conflicts with their arguments, on any stream, and for each other; a strict
+/// stream refuses a launch as a whole.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = computing(harness)? else { return Ok(()) };
     let two = context.stream()?;
@@ -161,7 +161,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let recorded = one.record_work((&x, &mut y, 1_i32), |on, (x, mut y, by)| {
         let once = (&x, &by).map(on, |(x, by)| x + by)?;
         let twice = (&once, &x).map(on, |(once, x)| once * 2 + x)?;
-        // Both are needed still: neither may be where the other one is.
+        // Both are still needed, so they must not share memory.
         (&twice, &once).map_into(on, &mut y, |(twice, once)| twice + once + 7)
     })?;
     for round in 0..8_i32 {
@@ -188,7 +188,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A recording may be dropped while it runs; its memory is given back when it is over.
+/// A recording may be dropped while it runs; its memory is given back when the run is over.
 pub fn outlived<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
     let len = 100_000;
@@ -222,7 +222,7 @@ pub fn outlived<D: Compute>(harness: &Harness<D>) -> Outcome {
 /// A closure that is recorded.
 type Work<'w, D> = dyn FnMut(&StreamHandle<D>, ArrayView<'_, i32, D>) -> Result<()> + 'w;
 
-/// Calls and launches that do not fit are refused by name, and change nothing.
+/// Calls and launches that do not fit are refused with the right error, and change nothing.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
     let s = &stream;
@@ -267,7 +267,7 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// An index that has no place is told by the next wait behind each launch.
+/// The next wait after each launch reports an index that is out of range.
 pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
     if !Abilities::of(&stream).gathers {

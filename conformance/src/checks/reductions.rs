@@ -1,4 +1,4 @@
-//! Reductions and scans: their values, for any layout of the elements.
+//! Reductions and scans: their values, for elements of any layout.
 //!
 //! Sums of floats are compared with the order of additions that `devarray::function::Combine`
 //! describes, written out in `naive`.

@@ -1,4 +1,5 @@
-//! Memory of the program that is pinned for a while, on a device that can and on one that cannot.
+//! Memory of the program that is pinned for a while: on a device that can do it and on one that
+//! cannot.
 
 use devarray::{
     Array, Context, Error,
@@ -11,7 +12,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device pins memory; none if it does not, and then says so by name.
+/// A context whose device pins memory; none if it does not, and refuses with the right error.
 fn pinning<D: RegisterHost>(harness: &Harness<D>) -> Result<Option<Context<D>>, crate::Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::RegisteredMemory) {
@@ -23,7 +24,7 @@ fn pinning<D: RegisterHost>(harness: &Harness<D>) -> Result<Option<Context<D>>, 
     Ok(None)
 }
 
-/// Copies of pinned slices, whole, in part and side by side, are as any other.
+/// Copies of pinned slices, whole, in part and side by side, give the same results as any others.
 pub fn copies<D: RegisterHost>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pinning(harness)? else { return Ok(()) };
     let stream = context.stream()?;
@@ -50,7 +51,7 @@ pub fn copies<D: RegisterHost>(harness: &Harness<D>) -> Outcome {
     same(&target[2500..], &source[..2500], "a slice pinned beside another")
 }
 
-/// A range can be pinned again and again: pinning ends when the call does.
+/// A range can be pinned again and again: pinning ends with the call.
 pub fn again<D: RegisterHost>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pinning(harness)? else { return Ok(()) };
     let mut data = elements::<u32>(7, 3000);

@@ -1,11 +1,11 @@
-//! Nine ways in which another safe layer over CUDA lets safe programs corrupt memory, as
-//! regressions: none is possible here.
+//! Nine ways in which another safe layer over CUDA lets safe programs corrupt memory, as regression
+//! tests: none of them is possible here.
 //!
-//! H1 to H9 were found in cudarc 0.19 by driving its real code over a counting driver; each check
-//! says what went wrong there. Where a hole is also closed by types, the compile-fail programs in
-//! `core/tests/lifetimes` show that: H4 (`pinned_memory_used_in_flight`,
-//! `pinned_memory_kept_by_reference`), H6 (no stream means another one on another thread, so
-//! there is nothing to write).
+//! H1 to H9 were found in cudarc 0.19 by running its real code over a counting driver; each check
+//! tells what went wrong there. Some holes are also closed by types, which the compile-fail
+//! programs in `core/tests/lifetimes` show: H4 (`pinned_memory_used_in_flight`,
+//! `pinned_memory_kept_by_reference`). For H6 there is nothing to write, because no stream means
+//! another one on another thread.
 
 use std::thread;
 
@@ -29,8 +29,8 @@ fn busy<D: Device>(stream: &StreamHandle<D>) -> Result<Array<u32, D>> {
     Ok(array)
 }
 
-/// H1: a buffer kept one event for its readers, so that after a second reader a writer or a free
-/// waited for that one only.
+/// H1: a buffer kept only one event for its readers, so after a second reader a writer or a free
+/// waited only for that one.
 pub fn last_reader<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (slow, fast, writer) = (context.stream()?, context.stream()?, context.stream()?);
@@ -55,7 +55,8 @@ pub fn last_reader<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// H2: dropping the last created stream switched tracking off while its work was in flight.
+/// H2: dropping the last created stream switched tracking off while the stream's work was in
+/// flight.
 pub fn dropped_stream<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let reader = context.stream()?;
@@ -71,8 +72,8 @@ pub fn dropped_stream<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// H3: an error kept from a drop was returned by the next call in place of what it had to do: waits
-/// did not wait.
+/// H3: an error that a drop had kept was returned by the next call, which then did not do its own
+/// work: waits did not wait.
 pub fn kept_error<D: Device>(harness: &Harness<D>) -> Outcome {
     let (device, log) = Instrumented::new(harness.open()?);
     let context = Context::new(device)?;
@@ -95,7 +96,7 @@ pub fn kept_error<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(told == 1, || format!("one free failed in a drop, and {told} errors are told"))
 }
 
-/// H4: a copy to pinned memory that went by as a plain slice was not waited for.
+/// H4: a copy to pinned memory that was passed as a plain slice was not waited for.
 pub fn pinned_as_slice<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -111,8 +112,8 @@ pub fn pinned_as_slice<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// H5: buffers of one context were used on streams of another of the same device, without any
-/// order.
+/// H5: buffers of one context were used on streams of another context of the same device, without
+/// any order.
 pub fn two_contexts<D: Device>(harness: &Harness<D>) -> Outcome {
     let device = harness.open()?;
     let stream = Context::new(device)?.stream()?;
@@ -131,7 +132,7 @@ pub fn two_contexts<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&target.to_vec(&stranger)?, &[0; 3], "a destination after refused copies")
 }
 
-/// H6: the default stream of the thread was one handle and two streams on two threads.
+/// H6: the default stream of a thread was one handle that meant two streams on two threads.
 pub fn one_stream_on_two_threads<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.strict_stream()?;
@@ -150,7 +151,7 @@ pub fn one_stream_on_two_threads<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// H7: the source of a copy to another device was freed while that was in flight.
+/// H7: the source of a copy to another device was freed while the copy was in flight.
 pub fn source_of_another_device<D: Device>(harness: &Harness<D>) -> Outcome {
     let (here, there) = (harness.context()?, harness.second_context()?);
     let (s, t) = (here.stream()?, there.stream()?);
@@ -168,7 +169,7 @@ pub fn source_of_another_device<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// H8: a length times a size wrapped around, and safe code wrote beyond the few bytes that were
+/// H8: a length multiplied by a size overflowed, and safe code wrote beyond the few bytes that were
 /// allocated.
 pub fn wrapped_size<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
@@ -180,8 +181,8 @@ pub fn wrapped_size<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&Array::from_slice(&stream, &[1], &[7_u64])?.to_vec(&stream)?, &[7], "a stream after refusals")
 }
 
-/// H9: memory dropped on a thread without the device's context leaked, or was freed out of order on
-/// another device.
+/// H9: memory that was dropped on a thread without the device's context leaked, or was freed out of
+/// order on another device.
 pub fn dropped_elsewhere<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;

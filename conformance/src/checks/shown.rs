@@ -1,10 +1,10 @@
-//! Elements behind layouts, to read and to write, for laws of calls that take any strides.
+//! Elements with layouts, to read and to write, for laws about calls that take any strides.
 
 use devarray::{Array, ArrayView, Device, Element, StreamHandle, function::Computable};
 
 use crate::{Outcome, Pattern, Rng, Violation, patterns::elements, violation::same};
 
-/// Elements behind a layout, and the elements that it shows.
+/// Elements with a layout, and the elements that its view shows.
 pub(in crate::checks) struct Shown<T: Element, D: Device> {
     pub(in crate::checks) pattern: Pattern,
     array: Array<T, D>,
@@ -13,7 +13,7 @@ pub(in crate::checks) struct Shown<T: Element, D: Device> {
 }
 
 impl<T: Element, D: Device> Shown<T, D> {
-    /// Elements that are made one by one, behind a layout that may repeat some.
+    /// Elements that are made one by one, with a layout that may repeat some.
     pub(in crate::checks) fn made(
         stream: &StreamHandle<D>,
         rng: &mut Rng,
@@ -25,7 +25,7 @@ impl<T: Element, D: Device> Shown<T, D> {
         Self::of(stream, pattern, &data)
     }
 
-    /// Elements in a line, behind a layout without repeats.
+    /// Elements in a line, with a layout without repeats.
     pub(in crate::checks) fn line(
         stream: &StreamHandle<D>,
         rng: &mut Rng,
@@ -47,7 +47,7 @@ impl<T: Element, D: Device> Shown<T, D> {
     }
 }
 
-/// A destination behind a layout without repeats; bytes beside it must stay.
+/// A destination with a layout without repeats; bytes beside its elements must not change.
 pub(in crate::checks) struct Target<T: Element, D: Device> {
     pub(in crate::checks) pattern: Pattern,
     pub(in crate::checks) array: Array<T, D>,
@@ -65,14 +65,14 @@ impl<T: Computable, D: Device> Target<T, D> {
         Ok(Self { array: Array::from_slice(stream, &pattern.base, &all)?, pattern, all })
     }
 
-    /// Checks that it holds these elements, and beside them its earlier bytes.
+    /// Checks that it holds these elements, and that all other bytes are unchanged.
     pub(in crate::checks) fn holds(mut self, stream: &StreamHandle<D>, due: &[T], what: &str) -> Outcome {
         self.pattern.picture().write(&mut self.all, due);
         bits_are(&self.array.to_vec(stream)?, &self.all, what)
     }
 }
 
-/// Checks that elements are the same to the bit.
+/// Checks that elements are equal to the bit.
 pub(in crate::checks) fn bits_are<T: Computable>(found: &[T], due: &[T], what: &str) -> Outcome {
     let bits = |of: &[T]| of.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
     same(&bits(found), &bits(due), what)

@@ -1,4 +1,4 @@
-//! Streams: order inside one, order between two, and how they end.
+//! Streams: the order within one, the order between two, and what happens when they are dropped.
 
 use devarray::{Array, Device};
 
@@ -43,8 +43,8 @@ pub fn fifo<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// When `synchronize` returned, everything submitted before is finished (S6): other streams need no
-/// wait to see it.
+/// After `synchronize` has returned, everything submitted before is finished (S6): other streams
+/// need no wait to see it.
 pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (stream, strict) = (context.stream()?, context.strict_stream()?);
@@ -61,8 +61,8 @@ pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Asking an event again and again makes progress; once it is ready it stays so, and the
-/// captured work is done.
+/// Polling an event again and again makes progress; once it is ready it stays so, and the captured
+/// work is done.
 pub fn polling<D: Device>(harness: &Harness<D>) -> Outcome {
     const ENOUGH: usize = 1_000_000;
     let context = harness.context()?;
@@ -102,8 +102,7 @@ pub fn drop_completes<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Work forks to several streams and joins again: streams that wait by themselves see each other's
-/// results.
+/// Work forks to several streams and joins again: automatic streams see each other's results.
 pub fn fork_join<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let trunk = context.stream()?;

@@ -1,4 +1,4 @@
-//! Timed events, on a device that has them and on one that has not.
+//! Timed events: on a device that has them and on one that does not.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,8 +15,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context whose device times events; none if it does not, and then says so by name and changes
-/// nothing.
+/// A context whose device times events; none if it does not, refuses with the right error, and
+/// changes nothing.
 fn timed<D: Timing>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::EventTiming) {
@@ -33,7 +33,7 @@ fn timed<D: Timing>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violatio
     Ok(None)
 }
 
-/// A declared capability works, and one that is not declared is refused by name.
+/// A declared capability works, and an undeclared one is refused with the right error.
 pub fn elapsed<D: Timing>(harness: &Harness<D>) -> Outcome {
     let Some(context) = timed(harness)? else { return Ok(()) };
     let stream = context.stream()?;
@@ -58,7 +58,7 @@ pub fn elapsed<D: Timing>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A timed event orders as any other does.
+/// A timed event makes an order like any other event.
 pub fn orders<D: Timing>(harness: &Harness<D>) -> Outcome {
     let Some(context) = timed(harness)? else { return Ok(()) };
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);
@@ -86,7 +86,7 @@ pub fn contexts_do_not_mix<D: Timing>(harness: &Harness<D>) -> Outcome {
     ensure(due, || format!("the time between events of two contexts: {refused:?}"))
 }
 
-/// Calls on a profiled device are done, and are in its timeline.
+/// Calls on a profiled device are done, and its timeline shows them.
 pub fn profile<D: Timing>(harness: &Harness<D>) -> Outcome {
     if timed(harness)?.is_none() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Copies between host and device: nothing lost, nothing beside it touched, and the host memory
-//! free on return.
+//! Copies between host and device: nothing is lost, no other bytes are touched, and the host memory
+//! is free on return.
 
 use std::fmt::Debug;
 
@@ -11,8 +11,8 @@ use crate::{
     violation::same,
 };
 
-/// Bytes that go to the device come back, for every element type and for sizes around those at
-/// which methods change.
+/// Bytes that go to the device come back, for every element type, and for sizes around those at
+/// which the method changes.
 pub fn round_trip<D: Device>(harness: &Harness<D>) -> Outcome {
     fn of<T: Element + PartialEq + Debug, D: Device>(harness: &Harness<D>, sizes: &[usize]) -> Outcome {
         let stream = harness.context()?.stream()?;
@@ -33,8 +33,8 @@ pub fn round_trip<D: Device>(harness: &Harness<D>) -> Outcome {
     of::<u64, D>(harness, &[1_048_579])
 }
 
-/// Host data of any layout goes to a device view of any layout and back; elements beside the view
-/// keep their values on the device, and places beside the layout theirs on the host.
+/// Host data of any layout goes to a device view of any layout and back. Elements beside the view
+/// do not change on the device, nor elements beside the layout on the host.
 pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -49,7 +49,7 @@ pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
         picture.write(&mut due, &dense);
         same(&array.to_vec(&stream)?, &due, &format!("a base after an upload to {view:?}"))?;
 
-        // A column-major host array with one unused place in front, to the view and back.
+        // A host array in F order with one unused element in front, copied to the view and back.
         let mut layout = Layout::contiguous(shape, Order::F)?;
         layout = Layout::new(devarray::NdLayout::shape(&layout), devarray::NdLayout::strides(&layout), 1)?;
         let host = elements::<u16>(3, 1 + picture.places.len() + 1);
@@ -66,7 +66,7 @@ pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Column-major data in C order, by the oracle: column-major is C order of the reversed shape,
+/// Data in F order, put into C order by the oracle: F order is C order of the reversed shape,
 /// transposed.
 fn column_major<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
     let backward: Vec<usize> = shape.iter().rev().copied().collect();

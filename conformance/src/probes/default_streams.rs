@@ -1,5 +1,5 @@
-//! Default streams of other code, as far as the library meets them: it waits for them and lets them
-//! wait.
+//! Default streams of other code, as far as the library deals with them: it waits for them and lets
+//! them wait.
 
 use std::{sync::mpsc, thread};
 
@@ -13,7 +13,8 @@ use super::Setting;
 const LEGACY: ForeignStream = ForeignStream::LEGACY;
 const PER_THREAD: ForeignStream = ForeignStream::PER_THREAD;
 
-/// Gives one stream much to do, then acts, then waits for the other: whether the first is done too.
+/// Gives one stream much work, then acts, then waits for the other stream. Returns whether the
+/// first is done as well.
 fn with_the_other<D: ForeignMemory>(
     at: &Setting<D>,
     act: impl FnOnce() -> Result<()>,
@@ -74,11 +75,11 @@ pub(super) fn row_27_each_thread_has_a_stream_of_its_own<D: ForeignMemory>(
             let (tell, told) = mpsc::channel();
             scope.spawn(move || {
                 tell.send(at.one.foreign_waits(PER_THREAD)).ok();
-                // A driver was seen to hang when a thread ended while something waited on its
-                // stream.
+                // A driver was seen to hang if a thread ended while something waited for the
+                // thread's stream.
                 ended.recv().ok();
             });
-            // If the thread panicked, so does the scope.
+            // If the thread panicked, the scope panics, too.
             told.recv().unwrap_or(Ok(()))?;
             at.two.wait_for_foreign(PER_THREAD)
         });

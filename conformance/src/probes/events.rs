@@ -88,7 +88,6 @@ pub(super) fn row_24_a_dropped_event_keeps_its_edges<D: Device>(at: Setting<D>) 
     drop(event);
     let ordered = at.two.record()?;
     ordered.synchronize()?;
-    // The work that the event stood for is done, and its stream knows: the bytes are there without
-    // another wait.
+    // The event's work is done, and its stream knows: the bytes are there without another wait.
     Ok(if array.to_vec(&at.two)? == [7; LEN] { "the bytes written" } else { "other bytes" })
 }

@@ -25,7 +25,7 @@ pub(super) fn row_16_a_free_is_after_every_use<D: Device>(at: Setting<D>) -> Res
     at.delay(&at.two)?;
     let copy = array.view().to_contiguous(&at.two, Order::C)?;
     drop(array);
-    // Whoever gets the memory next writes to it at once.
+    // The next owner of the memory writes to it at once.
     let next = Array::full(&at.one, &[LEN], 9_u8)?;
     at.one.synchronize()?;
     let seen = copy.to_vec(&at.two)?;

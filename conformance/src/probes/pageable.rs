@@ -1,4 +1,4 @@
-//! Memory that is not pinned, below the library, which stages it; and pinning.
+//! Memory that is not pinned, used below the library (which would stage it); and pinning.
 #![allow(unsafe_code)] // copies memory of its own, which it keeps until the device is done
 
 use std::{num::NonZeroUsize, ptr};
@@ -10,7 +10,7 @@ use devarray::{
 
 use super::Setting;
 
-/// Memory of the program, kept until it is given up; leaked if something fails before.
+/// Memory of the program, kept until it is given up; leaked if something fails before that.
 struct Pageable {
     start: *mut u8,
     len: usize,
@@ -18,23 +18,25 @@ struct Pageable {
 
 impl Pageable {
     fn new<D: Device>(at: &Setting<D>, value: u8) -> Self {
-        // Large enough for a driver to treat it as it treats most.
+        // Large enough for a driver's usual method.
         let len = at.load.bytes.min(4 << 20);
         Self { start: Box::into_raw(vec![value; len].into_boxed_slice()).cast(), len }
     }
 
     fn fill(&self, value: u8) {
-        // SAFETY: inside the memory. A device that reads it meanwhile is what is asked about.
+        // SAFETY: inside the memory. A device may read it meanwhile, which is what the probe
+        // examines.
         unsafe { self.start.write_bytes(value, self.len) };
     }
 
-    /// Whether it holds this value only, now.
+    /// Whether all bytes have this value now.
     fn holds(&self, value: u8) -> bool {
-        // SAFETY: inside the memory, which a device may be writing: that is what is asked about.
+        // SAFETY: inside the memory, which a device may be writing: that is what the probe
+        // examines.
         (0..self.len).all(|at| unsafe { self.start.wrapping_add(at).read_volatile() } == value)
     }
 
-    /// Nothing is in flight.
+    /// Frees the memory. Nothing is in flight.
     fn give_up(self) {
         // SAFETY: from `Box::into_raw` of a slice of this length.
         drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(self.start, self.len)) });
@@ -45,9 +47,9 @@ pub(super) fn row_06_a_pageable_source_may_be_read_later<D: Device>(at: Setting<
     let source = Pageable::new(&at, 7);
     let array = Array::<u8, D>::uninit(&at.one, &[source.len])?;
     at.delay(&at.one)?;
-    // On the one stream that uses the array, so nothing else need know.
+    // Only this stream uses the array, so no other code needs to know.
     if let Some(to) = array.view().buffer() {
-        // SAFETY: the memory is kept until the device is done; all of the array.
+        // SAFETY: the memory is kept until the device is done, and the whole array is written.
         let op = unsafe { UploadOp::new_unchecked(to, 0, source.start.cast_const(), source.len) };
         at.one.raw().upload(&op)?;
     }
@@ -81,7 +83,7 @@ pub(super) fn row_07_a_pageable_download_may_return_before_it_is_done<D: Device>
 
 const LEN: NonZeroUsize = NonZeroUsize::new(1 << 20).unwrap();
 
-/// Whether a stream that was given much to do is done after a call.
+/// Whether a stream that was given much work is done after a call.
 fn after<D: Device>(at: &Setting<D>, call: impl FnOnce() -> Result<()>) -> Result<&'static str> {
     at.delay(&at.one)?;
     let event = at.one.record()?;

@@ -1,4 +1,4 @@
-//! Copies and fills: the time of their return, and the state then.
+//! Copies and fills: when they return, and what is done by then.
 
 use devarray::{Array, Device, Result, StreamHandle, ix};
 
@@ -26,7 +26,7 @@ pub(super) fn row_07_a_borrowed_destination_is_there_at_return<D: Device>(
     Ok(if destination == [7; LEN] { "the new bytes" } else { "other bytes" })
 }
 
-/// Whether the work enqueued last has run, as far as a query can tell.
+/// Whether the newest work has run, as far as a query can tell.
 pub(super) fn at_return<D: Device>(stream: &StreamHandle<D>) -> Result<&'static str> {
     Ok(if stream.record()?.query()? { "done at return" } else { "not done at return" })
 }

@@ -1,4 +1,4 @@
-//! Calls on arrays, each beside its change of the model.
+//! Calls on arrays, each with the change that it makes to the model.
 
 use std::thread;
 
@@ -16,10 +16,10 @@ use super::{
     part::{Place, Step, sections_of},
 };
 
-/// Elements of an array at most; extents are made smaller until it has no more.
+/// The most elements of an array; extents are reduced until it has no more.
 pub(super) const MOST_ELEMENTS: usize = 4096;
 
-/// Bytes of a large array at least: more than a transfer moves in one piece.
+/// The fewest bytes of a large array: more than a transfer moves in one piece.
 const LARGE_BYTES: usize = 300 << 10;
 
 impl<T: Elements, D: Device> Machine<'_, T, D> {
@@ -195,7 +195,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         Ok(())
     }
 
-    /// Along a new outermost axis, so that only the shapes must agree.
+    /// Concatenates along a new outermost axis, so that only the shapes must agree.
     pub(super) fn concatenate(&mut self, stream: usize, first: &Part, second: &Part) -> Done {
         let (stream, strict) = self.stream(stream);
         let (Some((at, mut place)), Some((other, mut source))) = (self.place(first), self.place(second))
@@ -219,7 +219,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
 
     pub(super) fn large(&mut self, stream: usize, value: usize) -> Done {
         let ((writer, careful), (reader, strict)) = (self.stream(stream), self.stream(stream + 1));
-        // Rows of any length, the last element in the last of them.
+        // Rows of any length; the last element is in the last row.
         let columns = 1 + value % 900;
         let rows = (LARGE_BYTES / size_of::<T>()).div_ceil(columns);
         let values: Vec<T> = crate::patterns::elements(value as u64, rows * columns);
@@ -295,7 +295,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         Ok(())
     }
 
-    /// Writes the values of a call into the expected elements.
+    /// Writes the values of a call to the expected elements.
     pub(super) fn write(&mut self, at: usize, place: &Place, values: &[T]) {
         place.picture.write(&mut self.arrays[at].due, values);
     }

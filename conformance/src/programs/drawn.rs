@@ -1,11 +1,11 @@
-//! The interface that a search needs of programs.
+//! The interface of programs that a search needs.
 
 use std::fmt;
 
-/// Streams of a drawn program at most.
+/// The most streams of a drawn program.
 pub(super) const MOST_STREAMS: usize = 4;
 
-/// A kind of program, as a search makes it small and prints it.
+/// A kind of program that a search can reduce and print.
 pub trait Drawn: Clone + Sealed {
     /// The number of its operations.
     fn len(&self) -> usize;
@@ -15,14 +15,15 @@ pub trait Drawn: Clone + Sealed {
         self.len() == 0
     }
 
-    /// Programs with one thing less.
+    /// Programs that have one thing less.
     fn simpler(&self) -> Vec<Self>;
 
-    /// Prints it as a test that makes this call, given up to its first argument and from there on.
+    /// Prints it as a test that makes this call, which is given as the part up to its first
+    /// argument and the rest.
     #[doc(hidden)]
     fn write(&self, f: &mut fmt::Formatter<'_>, check: (&str, &str)) -> fmt::Result;
 }
 
-/// Implemented by the programs here alone.
+/// Implemented only by the programs here.
 #[expect(unnameable_types, reason = "this seals the trait")]
 pub trait Sealed {}

@@ -6,15 +6,15 @@ use devarray::{Element, function::ElementType};
 
 use super::kernels::Kernel;
 
-/// An element type of programs.
+/// An element type that programs use.
 pub(super) trait Elements: Element + Debug + PartialEq {
-    /// The type that functions give them, if they take them.
+    /// The type by which functions know the elements, if functions take them.
     const TYPE: Option<ElementType>;
 
-    /// The kernel that takes them, if one does.
+    /// The kernel that takes the elements, if there is one.
     const KERNEL: Option<Kernel>;
 
-    /// The first bytes of a number.
+    /// The first bytes of a number, as an element.
     fn of_bits(bits: u64) -> Self {
         let mut value = Self::zeroed();
         let bytes = bytemuck::bytes_of_mut(&mut value);
@@ -23,12 +23,12 @@ pub(super) trait Elements: Element + Debug + PartialEq {
         value
     }
 
-    /// The number whose first bytes these are.
+    /// The number whose first bytes are this element.
     fn bits(&self) -> u64 {
         bytemuck::bytes_of(self).iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
     }
 
-    /// `count` values, from a seed: some special ones among them.
+    /// `count` values from a seed, with some special ones among them.
     fn values(seed: usize, count: usize) -> Vec<Self> {
         let special = |bits: u64| match bits % 16 {
             0 => 0,

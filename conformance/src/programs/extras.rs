@@ -1,4 +1,4 @@
-//! Extras that programs use beyond the abilities of every device.
+//! Operations that programs use beyond the abilities of every device.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use devarray::{
 
 use super::{functions::Computing, kernels::Launching};
 
-/// Operations that only some devices have, and that a program may use. An operation whose capability
-/// is not here, or that the device does not declare, is left out.
+/// Operations that only some devices have, and that a program may use. An operation is left out if
+/// its capability is not among these, or if the device does not declare it.
 ///
 /// ```
 /// use devarray_conformance::{Harness, programs::{Extras, Search}};
@@ -32,7 +32,7 @@ impl<D: Device> Extras<D> {
         Self { computing: None, launching: None }
     }
 
-    /// The laws that programs with these extras are about.
+    /// The laws that programs with these extras test.
     pub(super) fn laws(self) -> &'static str {
         match (self.computing.is_some(), self.launching.is_some()) {
             (false, false) => "programs::sequential (Q01)",
@@ -42,7 +42,8 @@ impl<D: Device> Extras<D> {
         }
     }
 
-    /// The call that checks a program with these extras, up to the harness, and what follows it.
+    /// The call that checks a program with these extras: the part up to the harness, and the part
+    /// after it.
     pub(super) fn check(self) -> (&'static str, &'static str) {
         match (self.computing.is_some(), self.launching.is_some()) {
             (false, false) => ("check", ""),
@@ -54,7 +55,7 @@ impl<D: Device> Extras<D> {
 }
 
 impl<D: Compute> Extras<D> {
-    /// Functions, reductions, elements picked and put by index, order, sums by index, and products.
+    /// Adds functions, reductions, gathers, scatters, order, sums by index, and products.
     #[must_use]
     pub fn functions(self) -> Self {
         Self { computing: Some(Computing::new()), ..self }
@@ -62,7 +63,7 @@ impl<D: Compute> Extras<D> {
 }
 
 impl<D: Launch> Extras<D> {
-    /// Kernels of the program's own.
+    /// Adds the program's own kernels.
     #[must_use]
     pub fn kernels(self) -> Self {
         Self { launching: Some(Launching::new()), ..self }

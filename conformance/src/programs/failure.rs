@@ -11,13 +11,14 @@ pub(super) const ALIVE: &str = "nothing stays alive that was dropped";
 const PANICS: &str = "no call panics";
 pub(super) const ZEROED: &str = "pinned memory is zeroed";
 
-/// The mistake that a program showed.
+/// The failure that a program showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
     /// The clause that does not hold.
     pub clause: &'static str,
-    /// The operation that showed it, from 0; the number of operations if it showed at the end.
+    /// The operation that showed it, counted from 0; the number of operations if it showed at the
+    /// end.
     pub operation: usize,
     /// The expected value.
     pub expected: String,

@@ -22,7 +22,7 @@ type Apply<D> =
 type New<D> = fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &[u64]) -> Result<ErasedArray<D>>;
 type Reduce<D> = fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &Reduction) -> Result<ErasedArray<D>>;
 
-/// Computes on a device that does, so that programs run on those that do not, too.
+/// Computes on a device that can, so that programs also run on devices that cannot.
 pub(super) struct Computing<D: Device> {
     apply: Apply<D>,
     reduce: Reduce<D>,
@@ -73,7 +73,7 @@ impl Formula {
         }
     }
 
-    /// Modulo the size of the type, by the caller.
+    /// The caller reduces the result modulo the size of the type.
     pub(super) fn of(self, x: u64, k: u64) -> u64 {
         match self {
             Self::Sum => x.wrapping_add(k),
@@ -127,7 +127,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let Some(axis) = axis.checked_rem(place.shape().len()) else { return Ok(()) };
         let extent = place.shape()[axis];
         if extent == 0 {
-            return Ok(()); // nothing is the greatest of none
+            return Ok(()); // an empty reduction has no greatest element
         }
         let slices: Vec<Vec<T>> = (0..extent)
             .map(|position| {

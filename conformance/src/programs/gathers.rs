@@ -1,4 +1,4 @@
-//! Elements picked and put by index in programs.
+//! Gathers and scatters in programs.
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Device, Element, ErasedArray, ErasedView, ErasedViewMut, Result,
@@ -16,8 +16,7 @@ use super::{
     part::Place,
 };
 
-/// The places to pick or put: indices on the device, an axis, and what becomes of indices out of
-/// range.
+/// The positions to gather or scatter: indices on the device, an axis, and the mode for indices out of range.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct At<'a, D: Device> {
     indices: &'a ArrayView<'a, i64, D>,
@@ -29,7 +28,7 @@ pub(super) type Take<D> = fn(&StreamHandle<D>, ErasedView<'_, D>, At<'_, D>) -> 
 pub(super) type Put<D> =
     fn(&StreamHandle<D>, ErasedViewMut<'_, D>, At<'_, D>, ErasedView<'_, D>) -> Result<()>;
 
-/// The call for the elements of programs that are as large as these.
+/// Makes the call with elements of the same size as the program's.
 macro_rules! by_size {
     ($item_bytes:expr, $call:ident($($argument:expr),*)) => {
         match $item_bytes {
@@ -77,8 +76,7 @@ pub(super) fn put<D: Compute>(
     by_size!(to.item_bytes(), typed(stream, to, at, values))
 }
 
-/// Indices of an axis of some elements, the positions that they name, and what becomes of indices out
-/// of range.
+/// Indices along an axis, the positions that they name, and the mode for indices out of range.
 pub(super) fn drawn(extent: usize, value: usize) -> (Vec<i64>, Vec<usize>, OutOfRange) {
     let modes = [OutOfRange::Error, OutOfRange::Wrap, OutOfRange::Clamp];
     let out_of_range = modes[value % modes.len()];
@@ -92,7 +90,7 @@ pub(super) fn drawn(extent: usize, value: usize) -> (Vec<i64>, Vec<usize>, OutOf
     }
     let named = |&index: &i64| match out_of_range {
         OutOfRange::Clamp => index.clamp(0, whole - 1),
-        // From the end, as often as it takes.
+        // Counted from the end, wrapping around if needed.
         _ => (index + 3 * whole) % whole,
     };
     let positions = indices.iter().map(|index| usize::try_from(named(index)).unwrap_or(0)).collect();
@@ -116,7 +114,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
     }
 
     pub(super) fn take(&mut self, stream: usize, from: &Part, axis: usize, value: usize) -> Done {
-        // Indices come from another stream, and are dropped while they are in use.
+        // The indices come from another stream, and are dropped while they are in use.
         let ((writer, careful), (stream, strict)) = (self.stream(stream + 1), self.stream(stream));
         let (Some(computing), Some((at, place))) = (self.gathers(), self.place(from)) else { return Ok(()) };
         let Some(axis) = axis.checked_rem(place.shape().len()) else { return Ok(()) };
@@ -157,7 +155,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             (computing.put)(&stream, view.into_erased(), at_indices, given.view().into_erased())
         });
         if self.done(done, strict)?.is_some() {
-            // One after another, so that the last of several for one place stays.
+            // Written one after another, so that the last of several for one position remains.
             picture.write(&mut self.arrays[at].due, &values);
         }
         Ok(())

@@ -1,26 +1,26 @@
-//! Arrays of programs, each beside what must be in it.
+//! Arrays of programs, each with its expected elements.
 
 use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, SharedArray, StreamHandle};
 
 use super::part::{Place, Step};
 
-/// An array, and what must be in it.
+/// An array and its expected elements.
 pub(super) struct Held<T, A> {
     pub(super) array: A,
     pub(super) shape: Vec<usize>,
     pub(super) due: Vec<T>,
-    /// Whether the first axis is the fastest in memory, not the last.
+    /// Whether the first axis is the fastest in memory, instead of the last.
     pub(super) fortran: bool,
 }
 
 impl<T, A> Held<T, A> {
-    /// Another array in the place of this one.
+    /// Returns this with another array in place of its own.
     pub(super) fn with<B>(self, of: impl FnOnce(A) -> B) -> Held<T, B> {
         let Self { array, shape, due, fortran } = self;
         Held { array: of(array), shape, due, fortran }
     }
 
-    /// All memory from the first element of a part to its last, in one axis.
+    /// All memory from the lowest element of a part to its highest, as one axis.
     pub(super) fn span(&self, part: &Place) -> Place {
         let mut line = Place::whole(&self.shape);
         if self.fortran {
@@ -37,7 +37,7 @@ impl<T, A> Held<T, A> {
     }
 }
 
-/// What a program has of an array. While work is recorded, arguments stand for arrays.
+/// A program's handle to an array. While work is recorded, arguments stand for arrays.
 pub(super) enum Memory<'a, T: Element, D: Device> {
     Own(Array<T, D>),
     Shared(SharedArray<T, D>),
@@ -55,7 +55,7 @@ impl<T: Element, D: Device> Memory<'_, T, D> {
         }
     }
 
-    /// Only of what [`is_written`](Self::is_written).
+    /// Only for arrays for which [`is_written`](Self::is_written) holds.
     pub(super) fn view_mut(&mut self) -> ArrayViewMut<'_, T, D> {
         match self {
             Self::Own(array) => array.view_mut(),
@@ -69,9 +69,9 @@ impl<T: Element, D: Device> Memory<'_, T, D> {
     }
 }
 
-/// What takes the calls of a program down.
+/// The recording of a program's calls.
 pub(super) struct Records<D: Device> {
     pub(super) on: StreamHandle<D>,
-    /// Uploads what the calls take from the host.
+    /// Uploads the elements that the calls take from the host.
     pub(super) outside: StreamHandle<D>,
 }

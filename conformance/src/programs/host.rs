@@ -49,7 +49,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         self.started(started, due, strict).map(drop)
     }
 
-    /// Whether a transfer started.
+    /// Keeps a transfer, if it started.
     fn started(
         &mut self,
         started: Result<Transfer<T, D>, TransferError<T, D>>,
@@ -70,7 +70,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         match end {
             End::Waited => self.ended(transfer, &due),
             End::Polled => {
-                // An upper bound keeps a device that never gets done from looping for good.
+                // The limit keeps a device that never finishes from looping for ever.
                 for _ in 0..1000 {
                     if self.done(transfer.is_done(), false)? == Some(true) {
                         break;
@@ -85,7 +85,8 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         }
     }
 
-    /// Waits for a transfer: its buffer holds the uploaded bytes, or the bytes to be read.
+    /// Waits for a transfer, and compares the bytes in its buffer: the uploaded bytes, or the bytes
+    /// that were to be read.
     pub(super) fn ended(&self, transfer: Transfer<T, D>, due: &[T]) -> Done {
         let Some(host) = self.done(transfer.wait().map_err(Error::from), false)? else { return Ok(()) };
         self.compare(&host, due, ORDER)
@@ -112,7 +113,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
                 source.view(arrays[other].array.view()).and_then(|view| scope.download(&view, &mut seen));
             [up, down, look]
         });
-        // Kept before anything is looked at: a device that is broken may still be writing.
+        // Kept before anything is checked: a broken device may still be writing.
         self.borrowed.0.extend([values, back, seen]);
         let Some([up, down, look]) = self.done(ended, false)? else { return Ok(()) };
         self.done(up, strict)?;

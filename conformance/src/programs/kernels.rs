@@ -13,20 +13,20 @@ use super::{
 };
 use crate::checks::kernels::declared::{AddTo, Reverse, Scale};
 
-/// A kernel, one that the laws launch too.
+/// A kernel that the laws also launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernel {
-    /// Lines of `u8` backwards, in C order, by way of shared memory.
+    /// Reverses lines of `u8`, in C order, through shared memory.
     Reverse,
-    /// Adds `u16` to the elements there, of any strides along two axes.
+    /// Adds `u16` elements to others, with any strides along two axes.
     AddTo,
-    /// `k · from[i] + i` of `u32`, in C order.
+    /// `k · from[i] + i` for `u32`, in C order.
     Scale,
 }
 
 type Submit<D> = fn(Kernel, &StreamHandle<D>, ErasedView<'_, D>, ErasedViewMut<'_, D>, u64) -> Result<()>;
 
-/// Launches kernels on a device that does, so that programs run on those that do not, too.
+/// Launches kernels on a device that can, so that programs also run on devices that cannot.
 pub(super) struct Launching<D: Device>(Submit<D>);
 
 impl<D: Device> Clone for Launching<D> {
@@ -55,7 +55,7 @@ impl<D: Launch> Launching<D> {
 }
 
 impl Kernel {
-    /// The destination's content afterwards. The caller reduces it modulo the size of the type.
+    /// The destination's elements afterwards. The caller reduces them modulo the size of the type.
     fn of(self, from: &[u64], to: &[u64], scalar: u64, line_len: usize) -> Vec<u64> {
         match self {
             Self::Reverse => {

@@ -1,4 +1,4 @@
-//! A program under way, on a device and on a naive model side by side: the model is the list of the
+//! Runs a program on a device and on a naive model side by side. The model is the list of the
 //! elements of each array, changed call by call.
 
 use std::{
@@ -28,15 +28,15 @@ use super::{
 };
 use crate::Harness;
 
-/// Arrays that a program has at most.
+/// The most arrays that a program has.
 pub(super) const MOST_ARRAYS: usize = 6;
-/// Events that a program has at most.
+/// The most events that a program has.
 pub(super) const MOST_EVENTS: usize = 8;
-/// Transfers in flight that a program has at most.
+/// The most transfers that a program has in flight.
 pub(super) const MOST_TRANSFERS: usize = 4;
 
-/// Lists that a device may still write to if it broke the promise of a scope: freed only if the
-/// whole program went well.
+/// Lists that a device might still write to if it broke the promise of a scope: they are freed only
+/// if the whole program succeeded.
 pub(super) struct Borrowed<T>(pub(super) Vec<Vec<T>>);
 
 impl<T> Borrowed<T> {
@@ -54,10 +54,10 @@ impl<T> Drop for Borrowed<T> {
 /// State that the threads of a program share.
 pub(super) struct Shared<D: Device> {
     pub(super) context: Context<D>,
-    /// Each with whether it is strict.
+    /// Each stream, and whether it is strict.
     pub(super) streams: Mutex<Vec<(StreamHandle<D>, bool)>>,
     pub(super) events: Mutex<Vec<Arc<EventHandle<D>>>>,
-    /// Whether a stream was dropped, maybe with work pending.
+    /// Whether a stream was dropped, perhaps with work pending.
     pub(super) replaced: AtomicBool,
     pub(super) extras: Extras<D>,
     /// A stream of the second device, if the program uses it.
@@ -72,9 +72,9 @@ pub(super) struct Machine<'s, T: Elements, D: Device> {
     pub(super) transfers: Vec<(Transfer<T, D>, Vec<T>)>,
     /// Host memory that scopes borrowed.
     pub(super) borrowed: Borrowed<T>,
-    /// The operation under way.
+    /// The number of the operation that is being made.
     pub(super) operation: usize,
-    /// What takes its calls down, if they are recorded.
+    /// The recording of its calls, if they are recorded.
     pub(super) recording: Option<Records<D>>,
 }
 
@@ -84,7 +84,8 @@ pub(super) fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a program on a fresh device, with the extras of these that it declares.
+/// Runs a program on a fresh device, with the extras that are allowed here and that the device
+/// declares.
 pub(super) fn run<D: Device>(program: &Program, harness: &Harness<D>, extras: Extras<D>) -> Done {
     match program.item {
         Item::U8 => run_of::<u8, D>(program, harness, extras),
@@ -113,7 +114,7 @@ fn run_of<T: Elements, D: Device>(program: &Program, harness: &Harness<D>, extra
                 called.into_iter().map(|thread| thread.join().unwrap_or_else(caught)).collect()
             })
         };
-        // The failure of the earliest operation, whichever thread was first.
+        // Returns the failure of the earliest operation, whichever thread failed first.
         outcomes.sort_by_key(|outcome| outcome.as_ref().err().map_or(end, |failure| failure.operation));
         outcomes.into_iter().collect::<Done>()?;
         machines.iter_mut().try_for_each(|machine| machine.read_all(end))?;
@@ -124,7 +125,7 @@ fn run_of<T: Elements, D: Device>(program: &Program, harness: &Harness<D>, extra
     })
 }
 
-/// The result of the calls, or that one panicked.
+/// The result of the calls, or a failure if one of them panicked.
 fn told(operation: &Cell<usize>, calls: impl FnOnce() -> Done) -> Done {
     panic::catch_unwind(AssertUnwindSafe(calls)).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -150,7 +151,7 @@ impl<D: Device> Shared<D> {
         Ok(Self { context, streams, events, replaced, extras, there })
     }
 
-    /// Drops every object but the context, and asks for live ones.
+    /// Drops every object except the context, and checks that nothing is alive.
     fn finish(self, end: usize) -> Done {
         let succeeds = |error: Error| Failure::unexpected(SUCCEEDS, end, "success", error);
         for (stream, _) in mem::take(&mut *lock(&self.streams)) {
@@ -160,7 +161,7 @@ impl<D: Device> Shared<D> {
         self.context.set_release_limits(ReleaseLimits::default());
         self.context.set_pinned_limits(PinnedLimits::default());
         // Memory that a dropped stream still uses is given up once its work is found to be
-        // finished, which nobody can wait for.
+        // finished, but nobody can wait for that.
         let mut alive = self.context.live_allocations();
         let replaced = self.replaced.load(Relaxed);
         alive.retain(|record| record.kind == MemoryKind::Device || !replaced);
@@ -206,7 +207,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         })
     }
 
-    /// Makes a call; one that records has the calls behind it that it records.
+    /// Makes a call. A call that records has the calls that it records in `body`.
     pub(super) fn call(&mut self, op: Op, body: &[(usize, Op)]) -> Done {
         match op {
             Op::Create { stream, extents, rank, start, value } => {
@@ -284,20 +285,21 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         self.shared.context.device().info().capabilities.extras.has(capability)
     }
 
-    /// The array that a part is of, and where in it. None if there is no array.
+    /// The array that a part belongs to, and the place of the part in it. None if there is no
+    /// array.
     pub(super) fn place(&self, part: &Part) -> Option<(usize, Place)> {
         let at = part.array.checked_rem(self.arrays.len())?;
         Some((at, Place::of(&self.arrays[at].shape, &part.transforms)))
     }
 
-    /// Like [`place`](Self::place), of an array that may be written.
+    /// Like [`place`](Self::place), for an array that may be written.
     pub(super) fn target(&self, part: &Part) -> Option<(usize, Place)> {
         let mut written = (0..self.arrays.len()).filter(|&at| self.arrays[at].array.is_written());
         let array = written.nth(part.array.checked_rem(written.clone().count())?)?;
         self.place(&Part { array, ..*part })
     }
 
-    /// Like [`place`](Self::place), of an array other than this one.
+    /// Like [`place`](Self::place), for an array other than `beside`.
     pub(super) fn place_beside(&self, part: &Part, beside: usize) -> Option<(usize, Place)> {
         let others = self.arrays.len() - 1;
         let at = (beside + 1 + part.array.checked_rem(others)?) % self.arrays.len();
@@ -309,7 +311,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         place.picture.read(&self.arrays[at].due)
     }
 
-    /// The value of a call that went well, none if a strict stream refused it.
+    /// The value of a call that succeeded; none if a strict stream refused it.
     pub(super) fn done<V>(&self, result: Result<V>, strict: bool) -> std::result::Result<Option<V>, Failure> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -341,7 +343,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         Err(self.failure(clause, due_text, format!("{:x?}, and {wrong} are wrong", found[at])))
     }
 
-    /// A new array, in the place of another if there are many.
+    /// Keeps a new array, in place of another one if there are many.
     pub(super) fn hold(&mut self, held: Held<T, Array<T, D>>, seed: usize) {
         let (held, many) = (held.with(Memory::Own), self.arrays.len() >= MOST_ARRAYS);
         match self.arrays.get_mut(seed % MOST_ARRAYS) {
@@ -350,7 +352,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         }
     }
 
-    /// Reads all that there is on a stream of its own, and drops it.
+    /// Reads everything on a new stream, and drops it.
     fn read_all(&mut self, end: usize) -> Done {
         self.operation = end;
         while let Some((transfer, due)) = self.transfers.pop() {

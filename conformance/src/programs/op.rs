@@ -1,10 +1,10 @@
-//! Programs as data. Every list of operations is a program: operands are named by a number modulo
-//! the number of objects, extents and positions modulo the largest that fits, and an operation
-//! without operands does nothing.
+//! Programs as data. Every list of operations is a program: operands are numbers modulo the number of
+//! objects, extents and positions are numbers modulo the largest that fits, and an operation without operands
+//! does nothing.
 
 use std::fmt;
 
-/// Calls that are recorded at once, at most.
+/// The most calls that one recording has.
 pub(super) const MOST_RECORDED: usize = 5;
 
 /// The element type of all arrays of a program.
@@ -13,7 +13,7 @@ pub(super) const MOST_RECORDED: usize = 5;
 pub enum Item {
     /// `u8`.
     U8,
-    /// `[u8; 3]`, which no function takes.
+    /// `[u8; 3]`, an element that no function takes.
     Bytes3,
     /// `u16`.
     U16,
@@ -23,38 +23,38 @@ pub enum Item {
     U64,
 }
 
-/// Operations on streams that all wait by themselves, until one of them is replaced by a strict
-/// one.
+/// Operations on streams that all wait automatically, until one of them is replaced by a strict one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Program {
     /// The type of the elements of arrays.
     pub item: Item,
-    /// Streams, at least 1. Operations name them modulo that number.
+    /// The number of streams, at least 1. Operations name streams modulo this number.
     pub streams: usize,
-    /// Threads of the host that call at once, at least 1, each on arrays and transfers of its own;
-    /// streams, events and limits are shared.
+    /// The number of host threads that make calls at the same time, at least 1. Each has its own arrays and
+    /// transfers; streams, events and limits are shared.
     pub threads: usize,
-    /// Operations, in order.
+    /// The operations, in order.
     pub ops: Vec<Op>,
 }
 
 impl Program {
-    /// These operations, all called by one thread.
+    /// A program of these operations, all called by one thread.
     #[must_use]
     pub fn new(item: Item, streams: usize, ops: &[Op]) -> Self {
         Self { item, streams, threads: 1, ops: ops.to_vec() }
     }
 
-    /// Returns this program on this many threads; [`Op::thread`] says which operation is whose.
+    /// Returns this program with this number of threads; [`Op::thread`] tells which thread calls an
+    /// operation.
     #[must_use]
     pub fn on_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 }
 
-/// One transform of a view. Axes are counted modulo the rank, positions modulo the extent; on a
-/// view without axes, or along an axis without positions, transforms that need one do nothing.
+/// One transform of a view. Axes are numbers modulo the rank, positions modulo the extent. On a view without
+/// axes, or along an axis without positions, transforms that need one do nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Transform {
@@ -66,18 +66,18 @@ pub enum Transform {
     Permute(usize),
     /// An axis is reversed.
     Flip(usize),
-    /// Some positions of an axis: from `start` on, `step + 1` apart, at most `count`.
+    /// Some positions of an axis: from `start`, in steps of `step + 1`, at most `count`.
     Cut {
         /// The axis.
         axis: usize,
         /// The first position.
         start: usize,
-        /// Positions that are skipped from one to the next.
+        /// The number of positions that are skipped between two.
         step: usize,
         /// The most positions.
         count: usize,
     },
-    /// One position of an axis, which goes away.
+    /// One position of an axis, which is removed.
     Index(usize, usize),
     /// A new axis of extent 1.
     NewAxis(usize),
@@ -94,7 +94,7 @@ pub struct Part {
     pub transforms: [Transform; 2],
 }
 
-/// A part, in few words: failures print it as Rust.
+/// Makes a part. Failures print parts as calls of this function.
 #[must_use]
 pub const fn part(array: usize, transforms: [Transform; 2]) -> Part {
     Part { array, transforms }
@@ -107,7 +107,7 @@ impl fmt::Debug for Part {
     }
 }
 
-/// The beginning of an array.
+/// The way in which an array is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Start {
@@ -119,30 +119,29 @@ pub enum Start {
     Uploaded,
     /// Elements come from a slice in Fortran order, and are kept in it.
     UploadedF,
-    /// Memory is not written before it is filled.
+    /// The memory is not written until the array is filled.
     Uninit,
 }
 
-/// The end of a transfer.
+/// The way in which a transfer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
     /// A wait ends it.
     Waited,
-    /// The program asks until the transfer is done, then waits for it.
+    /// The program polls until the transfer is done, then waits for it.
     Polled,
     /// The transfer is dropped in flight.
     Dropped,
 }
 
-/// The end of an array.
+/// The way in which an array is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Away {
     /// The array is dropped.
     Here,
-    /// The array is dropped while cleanup is deferred, and a new array of the same size is made
-    /// meanwhile.
+    /// The array is dropped while cleanup is deferred, and meanwhile a new array of the same size is made.
     Deferred,
     /// The array is shared, and dropped by another thread.
     Elsewhere,
@@ -162,41 +161,41 @@ pub enum Formula {
     Fold,
 }
 
-/// A question about the order of elements along an axis.
+/// A call about the order of elements along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ordered {
-    /// All, from the least up.
+    /// All elements, in ascending order.
     Ascending,
-    /// All, from the greatest down.
+    /// All elements, in descending order.
     Descending,
-    /// All, by their positions.
+    /// The positions of all elements, in order.
     Positions,
-    /// Some of the greatest, or those at their positions.
+    /// Some of the greatest elements, or the elements at their positions.
     Top,
-    /// Some of the least, or those at their positions.
+    /// Some of the least elements, or the elements at their positions.
     Bottom,
 }
 
-/// The way to combine elements that go to one place.
+/// The way to combine elements that go to one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Combined {
     /// Their sum.
     Added,
-    /// The least.
+    /// Their minimum.
     Least,
-    /// The greatest.
+    /// Their maximum.
     Most,
 }
 
-/// One call, or a few that belong together. `value` seeds the elements that it writes.
+/// One call, or a few calls that belong together. `value` seeds the elements that it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "`stream` names a stream, `to` is written, `from` is read, `of` is both")]
 pub enum Op {
-    /// Makes an array of the first `rank` (at most 3) extents. The seventh takes the place of
-    /// another, which is dropped.
+    /// Makes an array from the first `rank` extents (at most 3). The seventh array replaces another one,
+    /// which is dropped.
     Create { stream: usize, extents: [usize; 3], rank: usize, start: Start, value: usize },
     /// Fills a part.
     Fill { stream: usize, to: Part, value: usize },
@@ -204,44 +203,44 @@ pub enum Op {
     Upload { stream: usize, to: Part, value: usize },
     /// Copies host elements in Fortran order to a part.
     UploadF { stream: usize, to: Part, value: usize },
-    /// Reads a part, and compares.
+    /// Reads a part, and compares it.
     Download { stream: usize, from: Part },
-    /// Copies between parts of two arrays, cut to a common shape; extents of 1 are repeated in the
+    /// Copies between parts of two arrays, which are cut to a common shape; extents of 1 are repeated in the
     /// source.
     Copy { stream: usize, to: Part, from: Part },
-    /// Splits a part in two to four sections, and copies one of them to another, or fills it where
-    /// they differ in shape.
+    /// Splits a part into two to four sections. Copies one of them to another, or fills it if their shapes
+    /// differ.
     Sections { stream: usize, of: Part, axis: usize, to: usize, from: usize, value: usize },
-    /// Moves all but some positions of an axis up or down it: source and destination may overlap.
+    /// Moves all but some positions of an axis up or down along it: source and destination may overlap.
     Shift { stream: usize, of: Part, axis: usize, by: usize, down: bool },
-    /// Makes an array of the elements of a part.
+    /// Makes an array from the elements of a part.
     Contiguous { stream: usize, from: Part, fortran: bool },
-    /// Makes an array of two parts of one shape, one behind the other.
+    /// Makes an array from two parts of one shape, one after the other.
     Concatenate { stream: usize, first: Part, second: Part },
     /// Computes a function of one part into another. On devices that compute.
     Map { stream: usize, to: Part, from: Part, formula: Formula, value: usize },
     /// Makes an array of the greatest elements along an axis. On devices that reduce.
     Greatest { stream: usize, from: Part, axis: usize },
-    /// Launches a kernel that reads one part and writes another. On `u16` it adds the one to the
-    /// other, along two axes of any strides. On `u8` and `u32` it works on all memory from the
-    /// first element of a part to its last: it turns one to three lines around, or multiplies by a
-    /// value and adds positions. On devices that launch kernels.
+    /// Launches a kernel that reads one part and writes another. On `u16` it adds one part to the other,
+    /// along two axes with any strides. On `u8` and `u32` it works on all memory from the first element of a
+    /// part to its last: it reverses one to three lines, or multiplies by a value and adds positions. On
+    /// devices that launch kernels.
     Kernel { stream: usize, to: Part, from: Part, value: usize },
-    /// Makes an array of elements picked by index along an axis. On devices that gather.
+    /// Makes an array from the elements at indices of an axis. On devices that gather.
     Take { stream: usize, from: Part, axis: usize, value: usize },
-    /// Puts values at indices of an axis; of several for one place the last stays. On devices that
+    /// Puts values at indices of an axis; of several for one position the last remains. On devices that
     /// gather.
     Put { stream: usize, to: Part, axis: usize, value: usize },
-    /// Makes an array of elements in order along an axis. On devices that order, as the next
-    /// four.
+    /// Makes an array of the elements in order along an axis. This and the next four are for devices that
+    /// order.
     Sort { stream: usize, from: Part, axis: usize, by: Ordered, value: usize },
     /// Makes an array that counts the remainders of elements.
     Count { stream: usize, from: Part, value: usize },
-    /// Combines values with the elements at indices of an axis, of any number for one place.
+    /// Combines values with the elements at indices of an axis; any number may go to one position.
     Combine { stream: usize, to: Part, axis: usize, by: Combined, value: usize },
-    /// Makes an array of segments of the first axis, each combined.
+    /// Makes an array of segments of the first axis, each combined to one row.
     Segments { stream: usize, from: Part, by: Combined, value: usize },
-    /// Puts a part in order, and makes an array of the places of another part's elements in it.
+    /// Sorts a part, and makes an array of the positions in it for the elements of another part.
     SearchSorted { stream: usize, from: Part, of_each: Part, value: usize },
     /// Makes an array of the product of two matrices. On devices that multiply.
     Matmul { stream: usize, first: Part, second: Part },
@@ -249,9 +248,9 @@ pub enum Op {
     MatmulMap { stream: usize, first: Part, second: Part, formula: Formula, value: usize },
     /// Multiplies a matrix with its transpose into a part of another array. On devices that multiply.
     Square { stream: usize, to: Part, from: Part },
-    /// Records the calls behind it, up to 5 and as long as they can be recorded, with three arguments; `from`
-    /// is only read. Launches them one to three times, on one stream after another, with the recorded
-    /// arrays and with others that lie alike.
+    /// Records the calls that follow it, up to 5 and as long as they can be recorded, with three arguments;
+    /// `from` is only read. Launches the recording one to three times, on one stream after another, with the
+    /// recorded arrays and with others of the same layout.
     Recorded {
         stream: usize,
         to: Part,
@@ -261,8 +260,8 @@ pub enum Op {
         launches: usize,
         value: usize,
     },
-    /// Uploads more than goes in one piece, reads it back on the next stream, the other way around
-    /// or turned, and drops it.
+    /// Uploads more than goes in one piece, reads it back on the next stream, reversed or transposed, and
+    /// drops it.
     Large { stream: usize, value: usize },
     /// Copies a part to the second device, and from there to another part.
     Across { stream: usize, to: Part, from: Part },
@@ -272,21 +271,21 @@ pub enum Op {
     StartDownload { stream: usize, from: Part },
     /// Ends a transfer.
     EndTransfer { transfer: usize, end: End },
-    /// Copies borrowed memory to one part, and reads it and another part back, in a scope.
+    /// In a scope, copies borrowed memory to one part, and reads that part and another one back.
     Scope { stream: usize, to: Part, from: Part, value: usize },
     /// Drops an array.
     Drop { array: usize, away: Away },
-    /// Lets `count` dropped allocations wait; 0 gives them back.
+    /// Lets `count` dropped allocations wait to be freed; 0 frees them.
     ReleaseLimit { count: usize },
     /// Lets the pinned pool keep `kib` KiB of idle memory.
     PinnedIdle { kib: usize },
-    /// Drops a stream, work and all, and opens another in its place.
+    /// Drops a stream, with its work, and opens another one in its place.
     Replace { stream: usize, strict: bool },
-    /// Records an event; the ninth takes the place of the first.
+    /// Records an event; the ninth replaces the first.
     Record { stream: usize },
     /// Lets a stream wait for an event.
     Wait { stream: usize, event: usize },
-    /// Waits for an event on the host, or only asks it.
+    /// Waits for an event on the host, or only queries it.
     AwaitEvent { event: usize, only_ask: bool },
     /// Lets a stream wait for all others.
     Join { stream: usize },
@@ -295,21 +294,21 @@ pub enum Op {
 }
 
 impl Op {
-    /// The thread, of this many, that calls it: the same one beside any other operations.
-    /// Every fourth number that it names something by is for the next thread.
+    /// The thread, out of this many, that calls it. It does not depend on other operations: every fourth
+    /// number that the operation names something by belongs to the next thread.
     #[must_use]
     pub fn thread(&self, threads: usize) -> usize {
         let mut op = *self;
         op.name_mut().map_or(0, |named| *named / 4 % threads.max(1))
     }
 
-    /// How many of the calls behind it, of the same thread, it records.
+    /// The number of following calls, of the same thread, that it records.
     pub(super) fn recorded<'o>(&self, behind: impl Iterator<Item = &'o Self>) -> usize {
         let Self::Recorded { calls, .. } = self else { return 0 };
         behind.take(calls % (MOST_RECORDED + 1)).take_while(|op| op.can_be_recorded()).count()
     }
 
-    /// Whether recorded work may make the call.
+    /// Whether the call can be recorded.
     pub(super) fn can_be_recorded(&self) -> bool {
         matches!(
             self,
@@ -334,7 +333,7 @@ impl Op {
         )
     }
 
-    /// The number that it names a stream by, or else a transfer, an array or an event.
+    /// The number by which it names a stream, or otherwise a transfer, an array or an event.
     pub(super) fn name_mut(&mut self) -> Option<&mut usize> {
         Some(match self {
             Self::Create { stream, .. }

@@ -1,5 +1,5 @@
-//! Order, search, counts and sums by index in programs. Another stream uses the result of one call
-//! at once, and it is dropped while it is in use.
+//! Order, search, counts and sums by index in programs. Another stream uses the result of a call at once, and
+//! the result is dropped while it is in use.
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Device, ErasedArray, ErasedView, ErasedViewMut, Result, StreamHandle,
@@ -31,7 +31,7 @@ pub(super) type Combine<D> = fn(
     ErasedView<'_, D>,
 ) -> Result<()>;
 
-/// The call for the elements of programs that functions take.
+/// Makes the call with the element type of a program that functions take.
 macro_rules! by_type {
     ($element_type:expr, $call:ident($($argument:expr),*)) => {
         match $element_type {
@@ -95,7 +95,7 @@ pub(super) fn combine<D: Compute>(
 }
 
 impl Combined {
-    /// Modulo the size of the type, by the caller.
+    /// The caller reduces the result modulo the size of the type.
     fn of(self, a: u64, b: u64) -> u64 {
         match self {
             Self::Added => a.wrapping_add(b),
@@ -115,8 +115,8 @@ impl Combined {
     }
 }
 
-/// Elements in C order, cut to lines along an axis: each line is put in order, and its first `k` elements
-/// stay.
+/// Elements in C order, divided into lines along an axis: each line is sorted, and its first `k` elements
+/// remain.
 fn in_order<T: Elements>(shape: &[usize], axis: usize, due: &[T], (k, down): (usize, bool)) -> Vec<T> {
     let inner: usize = shape[axis + 1..].iter().product();
     let outer: usize = shape[..axis].iter().product();
@@ -141,7 +141,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         Ok((of, place.view(self.arrays[at].array.view())?.into_erased()))
     }
 
-    /// Makes 64-bit results elements of the program, on one stream, and holds them.
+    /// Converts 64-bit results to elements of the program, on one stream, and keeps them.
     pub(super) fn hold_cast(
         &mut self,
         (stream, strict): &(StreamHandle<D>, bool),
@@ -186,7 +186,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let positions = match by {
             Ordered::Ascending | Ordered::Descending => None,
             Ordered::Positions => found.pop(),
-            // The elements found, or those at the positions found.
+            // The elements that were found, or those at the positions that were found.
             Ordered::Top | Ordered::Bottom => found.pop().filter(|_| value % 2 == 1),
         };
         let (found, strict) = match positions {
@@ -247,7 +247,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         if place.shape()[axis] == 0 {
             return Ok(());
         }
-        // Every third seed draws indices that are in range, some of them from the end.
+        // With every third seed, all indices are in range, some of them counted from the end.
         let (indices, positions, _) = drawn(place.shape()[axis], 3 * value);
         let picture = picked(&place, axis, &positions);
         let values = T::values(value, picture.places.len());
@@ -278,7 +278,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let mut offsets: Vec<usize> = (0..2 + value % 4).map(|_| rng.below(extent + 1)).collect();
         offsets.sort_unstable();
         if by != Combined::Added {
-            offsets.dedup(); // nothing is the least of none
+            offsets.dedup(); // an empty segment has no least element
         }
         let count = offsets.len() - 1;
         let len: usize = rest.iter().product();
@@ -300,7 +300,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             (computing.order)(&stream, by.segments(), &[x, offsets])
         });
         let Some(found) = self.done(found, strict)? else { return Ok(()) };
-        // Sums have 64 bits.
+        // Sums are 64-bit.
         let sums = if by == Combined::Added { ElementType::U64 } else { of };
         self.hold_cast(&(stream, strict), (computing, of), (sums, found[0].view()), (shape, due))
     }
@@ -334,7 +334,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
     }
 }
 
-/// Gives a part one axis: outer ones go, or one comes. Whether it now has one.
+/// Gives a part one axis: outer axes are removed, or one is added. Returns whether it now has one axis.
 fn make_one_axis(place: &mut Place) -> bool {
     while place.shape().len() > 1 {
         if place.shape()[0] == 0 {

@@ -1,28 +1,28 @@
-//! A part of an array: as a view by the library, and as a picture by counting.
+//! A part of an array: as a view of the library, and as a picture that is computed by counting.
 
 use devarray::{ArrayView, ArrayViewMut, Device, Element, Order, Result, layout::Slice};
 
 use super::op::Transform;
 use crate::Picture;
 
-/// A transform with the numbers that it has on a view at hand.
+/// A transform with the numbers that it has on a certain view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Permute(Vec<usize>),
     Flip(usize),
-    /// Axis, first position, distance, number of positions.
+    /// The axis, the first position, the distance, and the number of positions.
     Cut(usize, usize, usize, usize),
     Index(usize, usize),
     NewAxis(usize),
-    /// Axis, number of sections, and which.
+    /// The axis, the number of sections, and the number of one of them.
     Section(usize, usize, usize),
-    /// Another shape, of elements that lie in C order.
+    /// Another shape, for elements that lie in C order.
     Reshape(Vec<usize>),
-    /// New outer axes, and axes of extent 1 repeated, to this shape.
+    /// Adds outer axes, and repeats axes of extent 1, to reach this shape.
     Repeat(Vec<usize>),
 }
 
-/// A part, found by counting.
+/// A part of an array: its steps, and its picture by counting.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) steps: Vec<Step>,
@@ -30,7 +30,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// All of an array.
+    /// The whole array.
     pub(super) fn whole(shape: &[usize]) -> Self {
         Self { steps: Vec::new(), picture: Picture::of(shape) }
     }
@@ -59,8 +59,8 @@ impl Place {
         self.steps.push(step);
     }
 
-    /// Gives the part two axes: outer ones go, or come. Whether it now has them: one without
-    /// positions cannot go.
+    /// Gives the part two axes: outer axes are removed or added. Returns whether it now has two: an axis
+    /// without positions cannot be removed.
     pub(super) fn make_two_axes(&mut self) -> bool {
         while self.shape().len() > 2 {
             if self.shape()[0] == 0 {
@@ -74,9 +74,9 @@ impl Place {
         true
     }
 
-    /// Cuts a source and a destination to one shape: outer axes of the source go or are repeated,
-    /// like extents of 1. Answers whether both have one shape then: an outer axis without positions stays,
-    /// so the answer can be no.
+    /// Cuts a source and a destination to one shape: outer axes of the source are removed or repeated, and so
+    /// are extents of 1. Returns whether both have the same shape then: an outer axis without positions
+    /// cannot be removed.
     pub(super) fn meet(source: &mut Self, destination: &mut Self) -> bool {
         while source.shape().len() > destination.shape().len() {
             if source.shape()[0] == 0 {
@@ -200,8 +200,8 @@ fn resolved(transform: Transform, shape: &[usize]) -> Option<Step> {
     }
 }
 
-/// The start of each of `sections` parts of `extent` positions, and its length: the first ones
-/// are longer by one.
+/// The start and the length of each of `sections` parts of `extent` positions: the first ones are longer by
+/// one.
 pub(super) fn sections_of(extent: usize, sections: usize) -> Vec<(usize, usize)> {
     let mut start = 0;
     (0..sections)

@@ -52,8 +52,8 @@ pub(super) fn multiply_map<D: Compute>(
 }
 
 impl<T: Elements, D: Device> Machine<'_, T, D> {
-    /// Multiplies two parts as matrices, the longer of the axes that are summed over cut to the other's
-    /// length. A formula with a value may follow in the same call.
+    /// Multiplies two parts as matrices; the longer of the two axes that are summed over is cut to the
+    /// other's length. A formula with a value may follow in the same call.
     pub(super) fn matmul(
         &mut self,
         stream: usize,
@@ -92,8 +92,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         Ok(())
     }
 
-    /// Multiplies a part with its transpose into a part of another array, both cut to a shape that
-    /// fits.
+    /// Multiplies a part by its transpose into a part of another array, both cut to shapes that fit.
     pub(super) fn square(&mut self, stream: usize, to: &Part, from: &Part) -> Done {
         let (stream, strict) = self.stream(stream);
         let Some((computing, of)) = self.computes(Capability::Products) else { return Ok(()) };

@@ -1,11 +1,11 @@
 //! Raw stream programs: operations that a host thread issues on streams without automatic waits,
-//! right by construction.
+//! and that are right by construction.
 //!
-//! A [`Program`] is a list of operations that move bytes. The order is inserted where needed:
-//! records, waits for events and waits of the host, in the way that each operation asks for. So
-//! every list of operations is a program, and every program is right. [`Program::line`] writes it
-//! in the format that `devarray replay` reads, with the bytes that its pinned memories must hold in
-//! the end, as a naive model has them that makes one operation after another.
+//! A [`Program`] is a list of operations that move bytes. The necessary order is inserted: records,
+//! waits for events and waits of the host, in the way that each operation asks for. So every list
+//! of operations is a program, and every program is right. [`Program::line`] writes it in the
+//! format that `devarray replay` reads, with the bytes that its pinned memories must hold at the
+//! end. These come from a naive model that makes one operation after another.
 //!
 //! ```
 //! use devarray_conformance::programs::raw::{Act, Join, Program, bytes, op};
@@ -47,13 +47,14 @@ pub use strategies::{acts, programs};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Program {
-    /// Streams, at least 1. Operations name them modulo that number, as all else.
+    /// The number of streams, at least 1. Operations name streams, and everything else, modulo its
+    /// number.
     pub streams: usize,
-    /// Device memories that are there from the start, zeroed.
+    /// The number of device memories that exist from the start, zeroed.
     pub buffers: usize,
-    /// Pinned memories, zeroed.
+    /// The number of pinned memories, zeroed.
     pub hosts: usize,
-    /// Operations, in order.
+    /// The operations, in order.
     pub ops: Vec<Op>,
 }
 
@@ -63,28 +64,29 @@ pub struct Program {
 pub struct Op {
     /// The stream, unless the host does it.
     pub stream: usize,
-    /// Its order after earlier operations that it is not ordered after yet.
+    /// The way to order it after earlier operations that it is not yet ordered after.
     pub join: Join,
     /// The act.
     pub act: Act,
 }
 
-/// The order of one operation after another on another stream. Operations of the host, and waits
-/// for the host, use only the last two.
+/// The way to order one operation after another on another stream. For operations of the host, and
+/// waits for the host, only the last two ways are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Join {
-    /// An event is recorded now, and its stream waits for it.
+    /// An event is recorded now, and the operation's stream waits for it.
     Event,
-    /// Its stream waits for an event that has the other in it already; if none has, as `Event`.
+    /// The operation's stream waits for an event that already covers the other operation; if there
+    /// is none, like `Event`.
     Earlier,
     /// The host waits for an event that is recorded now.
     Host,
-    /// The host waits for the stream of the other.
+    /// The host waits for the other operation's stream.
     Stream,
 }
 
-/// Some bytes of a memory, one or more, at most all from the first to its end.
+/// Some bytes of a memory: at least one, and at most all from the first one to the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "bytes are nothing else")]
 pub struct Bytes {
@@ -96,8 +98,8 @@ pub struct Bytes {
     pub len: usize,
 }
 
-/// The effect of an operation. It does nothing without operands, where source and destination
-/// overlap, and where it would copy unwritten bytes to the host.
+/// The work of an operation. It does nothing if it has no operands, if source and destination
+/// overlap, or if it would copy unwritten bytes to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(
@@ -122,7 +124,7 @@ pub enum Act {
     HostRead { from: Bytes },
     /// The host writes pinned memory.
     HostWrite { to: Bytes, value: u8 },
-    /// Records an event, in the place of the oldest of three.
+    /// Records an event, which replaces the oldest of three.
     Record,
     /// Lets the stream wait for an event, needed or not.
     Wait { event: usize },
@@ -130,26 +132,26 @@ pub enum Act {
     Synchronize,
 }
 
-/// An operation, in few words.
+/// Makes an operation.
 #[must_use]
 pub const fn op(stream: usize, join: Join, act: Act) -> Op {
     Op { stream, join, act }
 }
 
-/// Bytes of a memory, in few words.
+/// Makes bytes of a memory.
 #[must_use]
 pub const fn bytes(memory: usize, at: usize, len: usize) -> Bytes {
     Bytes { memory, at, len }
 }
 
-/// Plays the line of a program on some device: the bytes of its pinned memories in the end, in
-/// the order of the line, or the device's objection.
+/// Plays the line of a program on some device. Returns the bytes of its pinned memories at the end,
+/// in the order of the line, or the device's objection.
 pub trait Play: Fn(&str) -> Result<Vec<Vec<u8>>, String> {}
 
 impl<F: Fn(&str) -> Result<Vec<Vec<u8>>, String>> Play for F {}
 
 impl Program {
-    /// These operations.
+    /// A program of these operations.
     #[must_use]
     pub fn new(streams: usize, buffers: usize, hosts: usize, ops: &[Op]) -> Self {
         Self { streams, buffers, hosts, ops: ops.to_vec() }
@@ -229,7 +231,7 @@ impl Drawn for Program {
     }
 }
 
-/// The program as a test; `play` plays a line, as [`Play`] says.
+/// Prints the program as a test; `play` plays a line, as [`Play`] says.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, ("check", ""))

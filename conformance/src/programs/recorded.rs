@@ -1,4 +1,4 @@
-//! Recorded work in programs. Programs make its calls, on what stands for arrays.
+//! Recorded work in programs. The calls are the same, on arguments that stand for arrays.
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Device, Element, Layout, Order, Recording, Result, StreamHandle,
@@ -17,16 +17,16 @@ use super::{
     part::{Place, Step},
 };
 
-/// An argument: which array, and where in it.
+/// An argument: the number of the array, and the part of it.
 type Side = (usize, Place);
 
 type Kinds<T> = (Writes<T>, Writes<T>, Reads<T>, Number<u64>);
 
-/// A recording, and what a launch of it writes to the first two arguments.
+/// A recording, and the elements that a launch of it writes to the first two arguments.
 type Taken<T, D> = (Recording<D, Kinds<T>>, [Vec<T>; 2]);
 
 impl<T: Elements, D: Device> Machine<'_, T, D> {
-    /// Elements from the host; shared while work is recorded, which takes no upload.
+    /// Elements from the host. While work is recorded, which does not allow uploads, they are a shared array.
     pub(super) fn given<E: Element>(
         &self,
         stream: &StreamHandle<D>,
@@ -58,7 +58,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             let (on, strict) = self.stream(stream + launch * (value % 4));
             let mut sides = recorded.clone();
             for (side, (part, bit)) in sides.iter_mut().zip(parts.iter().zip(0..)) {
-                // The first launch is with the recorded arrays.
+                // The first launch uses the recorded arrays.
                 if launch > 0 && value >> (3 * launch + bit) & 1 == 1 {
                     let Some(other) = self.alike(stream + launch, side, part, value + launch)? else {
                         return Ok(());
@@ -67,7 +67,8 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
                 }
             }
             let number = T::values(value + launch, 1)[0].bits();
-            // Recorded anew for each launch, since that tells what it is to write. The first one is launched.
+            // Recorded again for each launch, to compute the expected elements. Only the first recording is
+            // launched.
             let (recording, due) = self.taken(stream, &sides, number, body)?;
             let recording = kept.get_or_insert(recording);
             let launched =
@@ -85,7 +86,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         Ok(())
     }
 
-    /// Parts of three arrays.
+    /// Parts of three different arrays.
     fn three(&self, [to, beside, from]: [&Part; 3]) -> Option<[Side; 3]> {
         let count = self.arrays.len();
         let first = to.array.checked_rem(count)?;
@@ -98,8 +99,8 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         )
     }
 
-    /// An argument that lies like another, behind the last array; at other addresses, and often
-    /// further from the beginning of its memory.
+    /// An argument with the same layout as another one, in a new array; it has another address, and often
+    /// another offset.
     fn alike(
         &mut self,
         stream: usize,
@@ -148,7 +149,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         call(&mut first, &mut second, &from.1.view(third.array.view())?)
     }
 
-    /// Records the calls of a body, on the model of these arguments.
+    /// Records the calls of a body, with these arguments in the model.
     fn taken(
         &mut self,
         stream: usize,
@@ -191,7 +192,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         }
     }
 
-    /// Makes the calls of a body; what its first two arrays hold then.
+    /// Makes the calls of a body. Returns the elements that its first two arrays then hold.
     fn body(
         &mut self,
         by: &ArrayView<'_, u64, D>,

@@ -1,4 +1,4 @@
-//! Draws programs until one fails, and makes it small.
+//! Draws programs until one fails, and reduces it.
 
 use std::fmt;
 
@@ -19,24 +19,24 @@ use super::{
 };
 use crate::Harness;
 
-/// Operations of a drawn program at most.
+/// The most operations of a drawn program.
 pub const MOST_OPS: usize = 24;
 
-/// Up to this many operations, all threes of them can be tried.
+/// With up to this many operations, all combinations of three can be tried.
 const FEW_OPS: usize = 14;
 
 /// A check of the device after each program, such as the report of a simulator.
 type After = Box<dyn Fn() -> Result<(), String> + Sync>;
 
-/// Follows one program after another.
+/// Searches for a program that fails.
 pub struct Search {
     programs: Option<usize>,
     again: String,
     after: Option<After>,
 }
 
-/// The smallest program that fails, and how. Its text is that program as a test, and the command to
-/// repeat the search.
+/// The smallest program that fails, and its failure. Its text is that program as a test, and the
+/// command that repeats the search.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found<P = Program> {
@@ -51,14 +51,15 @@ pub struct Found<P = Program> {
     /// The number of operations it had when it was drawn.
     pub drawn_ops: usize,
     pub(super) law: &'static str,
-    /// The call that checks it, as it is printed: up to its first argument, and the further ones.
+    /// The call that checks it, as it is printed: the part up to its first argument, and the
+    /// further arguments.
     pub(super) check: (&'static str, &'static str),
     pub(super) again: String,
 }
 
 impl Program {
-    /// Runs the program on a fresh device, and compares all that it reads with the results of a run
-    /// call by call. Extras are left out.
+    /// Runs the program on a fresh device, and compares everything that it reads with the results
+    /// of a call-by-call run. Extras are left out.
     ///
     /// # Errors
     ///
@@ -67,7 +68,7 @@ impl Program {
         run(self, harness, Extras::none())
     }
 
-    /// Like [`check`](Self::check), with the ones of these extras that the device declares.
+    /// Like [`check`](Self::check), with the extras that the device declares.
     ///
     /// # Errors
     ///
@@ -84,7 +85,7 @@ impl Default for Search {
 }
 
 impl Search {
-    /// A search that asks nothing but the programs themselves.
+    /// A search that checks only the programs themselves.
     #[must_use]
     pub fn new() -> Self {
         Self { programs: None, again: String::from("run this test again"), after: None }
@@ -104,7 +105,8 @@ impl Search {
         self
     }
 
-    /// Returns this search, asking this too after each program, when all that it made is dropped.
+    /// Returns this search with another check, made after each program when everything of the
+    /// program is dropped.
     #[must_use]
     pub fn after(mut self, look: impl Fn() -> Result<(), String> + Sync + 'static) -> Self {
         self.after = Some(Box::new(look));
@@ -115,12 +117,12 @@ impl Search {
     ///
     /// # Errors
     ///
-    /// The first that fails, made small.
+    /// The first program that fails, reduced.
     pub fn run<D: Device>(self, harness: &Harness<D>) -> Result<(), Box<Found>> {
         self.run_with(harness, Extras::none())
     }
 
-    /// Like [`run`](Self::run), with the ones of these extras that the device declares.
+    /// Like [`run`](Self::run), with the extras that the device declares.
     ///
     /// # Errors
     ///
@@ -131,11 +133,11 @@ impl Search {
         self.search(cases, printed, programs(MOST_OPS), |program| run(program, harness, extras))
     }
 
-    /// Tries `cases` raw programs, from a seed, each played by `play`.
+    /// Tries `cases` raw programs, drawn from a seed; `play` plays each of them.
     ///
     /// # Errors
     ///
-    /// The first that fails, made small.
+    /// The first program that fails, reduced.
     pub fn run_raw(self, seed: u64, cases: usize, play: impl Play) -> Result<(), Box<Found<raw::Program>>> {
         let printed = ("raw programs", ("check", ""));
         self.search((seed, cases), printed, raw::programs(MOST_OPS), |program| program.check(&play))
@@ -172,7 +174,7 @@ impl Search {
     }
 }
 
-/// Draws the programs of a seed.
+/// The source of programs for a seed.
 fn runner(seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -180,8 +182,8 @@ fn runner(seed: u64) -> TestRunner {
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
-/// First as proptest makes values small, then by leaving operations and transforms out until none
-/// can go.
+/// Reduces the program first as proptest does, then by leaving out operations and transforms until
+/// none can be left out.
 fn smallest<P: Drawn>(
     tree: &mut impl ValueTree<Value = P>,
     mut failure: Failure,
@@ -220,7 +222,7 @@ impl Drawn for Program {
         for at in 0..self.ops.len() {
             let mut shorter = self.clone();
             shorter.ops.remove(at);
-            // Where an array is gone the next ones have other numbers.
+            // If an array is left out, later arrays get other numbers.
             let mut renamed = shorter.clone();
             renamed.ops.iter_mut().flat_map(arrays_of).for_each(|array| *array = array.saturating_sub(1));
             all.push(shorter);
@@ -266,7 +268,7 @@ impl Drawn for Program {
                 all.push(smaller);
             }
         }
-        // Some are needed only for others, that is, two and three at once.
+        // Some operations are needed only for others, so two and three are also left out at once.
         let count = self.ops.len();
         for first in 0..count {
             for second in first + 1..count {

@@ -1,5 +1,5 @@
-//! A program as a test, and the finding of a search as a text that begins with all that is needed
-//! to repeat it.
+//! Prints a program as a test, and the finding of a search as a text that begins with everything
+//! that is needed to repeat it.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::Violation;
 
-/// The program as a test; `device()` is the call that opens a device, as in the suite.
+/// Prints the program as a test; `device()` is the call that opens a device, as in the suite.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, ("check", ""))
@@ -29,7 +29,7 @@ impl Program {
     }
 }
 
-/// Prints like `Debug`, with the variants of enums named in full.
+/// Prints like `Debug`, with the full names of enum variants.
 fn qualified(op: &Op) -> String {
     let mut text = format!("{op:?}");
     for (of, names) in [

@@ -1,4 +1,4 @@
-//! Strategies for proptest, for programs here and for tests of your own.
+//! Strategies for proptest, for the programs here and for your own tests.
 
 use proptest::{
     collection::vec,
@@ -13,15 +13,15 @@ use super::{
 };
 use crate::patterns::{Pattern, Step};
 
-/// Seeds, operands and positions: names modulo their number.
+/// Numbers for seeds, operands and positions, which are taken modulo the number of these.
 const NAMES: std::ops::Range<usize> = 0..12;
 
 const ORDERED: [Ordered; 5] =
     [Ordered::Ascending, Ordered::Descending, Ordered::Positions, Ordered::Top, Ordered::Bottom];
 const COMBINED: [Combined; 3] = [Combined::Added, Combined::Least, Combined::Most];
 
-/// Shapes of up to `most_axes` axes: extents of 0 and 1 are frequent, most are below 7, and some
-/// lie around the edges of tiles. Shrinks to fewer axes and smaller extents.
+/// Shapes of up to `most_axes` axes: extents of 0 and 1 are frequent, most are below 7, and some are near the
+/// edges of tiles. Shrinks to fewer axes and smaller extents.
 pub fn shapes(most_axes: usize) -> BoxedStrategy<Vec<usize>> {
     vec(extents(), 0..=most_axes).boxed()
 }
@@ -31,9 +31,9 @@ fn extents() -> BoxedStrategy<usize> {
         .boxed()
 }
 
-/// Views of a shape into some C-contiguous base: axes in any order, steps of any sign, gaps before,
-/// between and after. If `repeats`, axes of the base may be repeated, which axes of a destination may
-/// not. Shrinks to the whole base.
+/// Views of a shape into some C-contiguous base: axes in any order, steps of any sign, gaps before, between
+/// and after. If `repeats` is set, axes of the base may be repeated, which a destination does not allow.
+/// Shrinks to the whole base.
 pub fn patterns(shape: Vec<usize>, repeats: bool) -> BoxedStrategy<Pattern> {
     let rank = shape.len();
     let order = Just((0..rank).collect::<Vec<usize>>()).prop_shuffle();
@@ -64,8 +64,8 @@ pub fn patterns(shape: Vec<usize>, repeats: bool) -> BoxedStrategy<Pattern> {
         .boxed()
 }
 
-/// Bits of an element of `item_bytes` bytes: zero, one, all ones, the sign bit, and for sizes of
-/// floats infinities, quiet and signalling NaN, the least subnormal; else any.
+/// The bits of an element of `item_bytes` bytes: zero, one, all ones, the sign bit; for the sizes of floats
+/// also infinities, quiet and signalling NaN, and the least subnormal; otherwise any bits.
 pub fn element_bits(item_bytes: usize) -> BoxedStrategy<u64> {
     let width = u32::try_from(item_bytes.clamp(1, 8) * 8).unwrap_or(64);
     let mask = u64::MAX >> (64 - width);
@@ -83,13 +83,13 @@ pub fn element_bits(item_bytes: usize) -> BoxedStrategy<u64> {
     prop_oneof![2 => select(special), 3 => any::<u64>().prop_map(move |bits| bits & mask)].boxed()
 }
 
-/// Floats: zeros of both signs, infinities, NaN, subnormals and the least and greatest among any
-/// others.
+/// Floats: any floats, with zeros of both signs, infinities, NaN, subnormals, and the least and greatest
+/// among them.
 pub fn floats() -> BoxedStrategy<f32> {
     element_bits(4).prop_map(|bits| f32::from_bits(u32::try_from(bits).unwrap_or(0))).boxed()
 }
 
-/// Transforms of a view of any rank.
+/// Transforms for a view of any rank.
 pub fn transforms() -> BoxedStrategy<Transform> {
     let axis = 0_usize..3;
     prop_oneof![
@@ -108,7 +108,7 @@ pub fn transforms() -> BoxedStrategy<Transform> {
 
 /// Parts of the arrays of a program.
 pub fn parts() -> BoxedStrategy<Part> {
-    // The first ones often, so that operations meet.
+    // The first arrays are frequent, so that operations meet.
     let arrays = prop_oneof![1 => 0_usize..2, 2 => NAMES];
     (arrays, [transforms(), transforms()]).prop_map(|(array, transforms)| Part { array, transforms }).boxed()
 }
@@ -128,7 +128,7 @@ pub fn ops() -> BoxedStrategy<Op> {
     let replaced = proptest::bool::weighted(0.25);
     let on_two = || (stream(), parts(), parts());
     let on_one = || (stream(), parts(), 0_usize..1000);
-    // In tenths: large arrays take as long as a whole program.
+    // Weights in tenths: a large array takes as long as a whole program.
     Union::new_weighted(vec![
         (50, creates()),
         (20, on_one().prop_map(|(stream, to, value)| Op::Fill { stream, to, value }).boxed()),
@@ -270,7 +270,7 @@ pub fn ops() -> BoxedStrategy<Op> {
     .boxed()
 }
 
-/// Recorded work: the operation that records, and those that it records.
+/// Recorded work: the operation that records, and the operations that it records.
 fn recordings() -> BoxedStrategy<Vec<Op>> {
     let recorded = ops().prop_filter("cannot be recorded", Op::can_be_recorded);
     (NAMES, [parts(), parts(), parts()], 0_usize..3, 0_usize..1000, vec(recorded, 2..=MOST_RECORDED))
@@ -284,8 +284,8 @@ fn recordings() -> BoxedStrategy<Vec<Op>> {
         .boxed()
 }
 
-/// Programs of 1 to 4 streams, 1 to 3 threads and up to `most_ops` operations. The first
-/// make arrays.
+/// Programs of 1 to 4 streams, 1 to 3 threads and up to `most_ops` operations. The first operations make
+/// arrays.
 pub fn programs(most_ops: usize) -> BoxedStrategy<Program> {
     let items = select(&[Item::U8, Item::Bytes3, Item::U16, Item::U32, Item::U64][..]);
     let threads = prop_oneof![4 => Just(1_usize), 1 => Just(2), 1 => Just(3)];

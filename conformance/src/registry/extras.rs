@@ -1,8 +1,7 @@
-//! The laws of extras, which devices may have beyond the required abilities.
+//! The laws of extras, which are abilities that a device may have beyond the required ones.
 
-/// The laws of extras: each a group of its own, for devices that implement the trait of that name.
-/// Lists the laws of one capability; [`__for_each_law!`](crate::__for_each_law) lists the laws of every
-/// device.
+/// The laws of extras: each capability is a group, for devices that implement the trait of that name. Lists
+/// the laws of one capability; [`__for_each_law!`](crate::__for_each_law) lists the laws of every device.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_law_of {

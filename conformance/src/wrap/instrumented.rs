@@ -1,4 +1,4 @@
-//! A device that counts the calls of another, and fails those it is told to.
+//! A device that counts the calls to another one, and makes calls fail on request.
 #![allow(unsafe_code)] // implements unsafe traits by forwarding; performs no unsafe operation
 
 use std::{
@@ -15,7 +15,7 @@ use devarray::{
     },
 };
 
-/// A call that crosses the waist.
+/// A call to a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Call {
@@ -45,11 +45,11 @@ pub enum Call {
     Query,
     /// [`Event::synchronize`].
     EventSynchronize,
-    /// The operation of a capability, which [`Wraps::forward`] hands on.
+    /// The operation of a capability, which [`Wraps::forward`] passes on.
     Operation(Capability),
 }
 
-/// The calls that crossed the waist of one [`Instrumented`] device, and which of them is to fail.
+/// The calls to one [`Instrumented`] device, and the call that is to fail.
 #[derive(Default)]
 pub struct Log(Mutex<LogState>);
 
@@ -59,8 +59,8 @@ struct LogState {
     failing: Option<usize>,
 }
 
-/// Forwards everything to the device it wraps, except the one call that its [`Log`] was told to
-/// fail.
+/// Forwards everything to the device that it wraps, except the one call that its [`Log`] was told
+/// to make fail.
 #[derive(Debug)]
 pub struct Instrumented<D> {
     inner: D,
@@ -95,13 +95,13 @@ impl Log {
         self.state().calls.clear();
     }
 
-    /// Lets the call fail before which `calls_before` more succeed. A failed call does not reach
-    /// the wrapped device; a failed `synchronize` does, and reports [`Quiesced::Ended`].
+    /// Makes a call fail, after `calls_before` more calls. A failed call does not reach the wrapped
+    /// device; a failed `synchronize` does, and reports [`Quiesced::Ended`].
     pub fn fail_after(&self, calls_before: usize) {
         self.state().failing = Some(calls_before);
     }
 
-    /// Lets every call succeed again. Whether the failure that was asked for is still to come.
+    /// Lets every call succeed again. Returns whether the requested failure has not happened yet.
     pub fn stop_failing(&self) -> bool {
         self.state().failing.take().is_some()
     }
@@ -127,19 +127,19 @@ impl Log {
     }
 }
 
-/// The error that a call fails with on request.
+/// The error of a call that fails on request.
 fn injected(backend: &'static str) -> Error {
     Error::Driver { backend, operation: "injected", code: -1, name: "INJECTED".into() }
 }
 
-/// Whether an error is one that [`Log::fail_after`] asked for.
+/// Whether an error was requested by [`Log::fail_after`].
 #[must_use]
 pub(crate) fn is_injected(error: &Error) -> bool {
     matches!(error, Error::Driver { operation: "injected", .. })
 }
 
 impl<D: Device> Instrumented<D> {
-    /// The device wrapped, and the log it writes.
+    /// Wraps a device. Returns it with the log that it writes.
     #[must_use]
     pub fn new(inner: D) -> (Self, Arc<Log>) {
         let log = Arc::new(Log::default());
@@ -148,7 +148,7 @@ impl<D: Device> Instrumented<D> {
 }
 
 // SAFETY: every method forwards to a device whose implementor vouches for it, or fails before
-// anything was enqueued.
+// anything is enqueued.
 unsafe impl<D: Device> Device for Instrumented<D> {
     type Buffer = D::Buffer;
     type HostBuffer = D::HostBuffer;
@@ -180,7 +180,7 @@ impl<D: Device> InstrumentedStream<D> {
         self.log.note(call, self.backend)
     }
 
-    /// Wraps another handle on the wrapped stream.
+    /// Wraps another handle to the wrapped stream.
     fn on(&self, inner: D::Stream) -> Self {
         Self { inner, log: Arc::clone(&self.log), backend: self.backend }
     }
@@ -246,14 +246,14 @@ unsafe impl<D: Device> Stream for InstrumentedStream<D> {
     }
 }
 
-// SAFETY: the handle is one of the stream it wraps.
+// SAFETY: the handle belongs to the wrapped stream.
 unsafe impl<D: Device> ChecksForeign<D::Buffer> for InstrumentedStream<D> {
     fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
         self.inner.for_foreign_work(declared).map(|inner| self.on(inner))
     }
 }
 
-// SAFETY: the turn is one of the stream it wraps.
+// SAFETY: the turn belongs to the wrapped stream.
 unsafe impl<D: Device> RunsAtOnce<D::Buffer> for InstrumentedStream<D> {
     fn runs_at_once(&self) -> bool {
         self.inner.runs_at_once()
@@ -288,7 +288,7 @@ unsafe impl<D: Device> Wraps for Instrumented<D> {
     }
 }
 
-// Passes are counted one by one.
+// Passes are counted one by one, so there is no fused form.
 devarray::capabilities!(impl[D: Device + Maps + Reduces] Instrumented<D>: without Fuses);
 devarray::capabilities!(impl[D: Device] Instrumented<D>: forward Maps, Reduces, Gathers, Orders, Products, Launch);
 devarray::capabilities!(impl[D: Device] InstrumentedStream<D>: without Fetches, Captures);
@@ -305,7 +305,7 @@ unsafe impl<D: Device> Event for InstrumentedEvent<D> {
     }
 }
 
-/// The end of a wait that may have been asked to fail.
+/// The result of a wait that may have been asked to fail.
 fn ended(end: Quiesced, noted: Result<()>) -> Quiesced {
     match (end, noted) {
         (Quiesced::Done, Err(error)) => Quiesced::Ended(error),

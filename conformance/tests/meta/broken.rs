@@ -1,6 +1,7 @@
-//! Devices that are wrong on purpose, each in one way: what the suite must notice.
+//! Devices that are wrong on purpose, each in one way, which the suite must notice.
 //!
-//! Pinned memory of such a device is never freed: one that says too early that it is finished would write into it.
+//! Pinned memory of such a device is never freed: a device that claims to be finished too early would write
+//! into it.
 #![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
 
 use std::{
@@ -44,7 +45,7 @@ pub(crate) use memory::{Kept, Placed};
 #[derive(Debug)]
 pub(crate) struct Broken<D: Device>(Arc<State<D>>);
 
-/// All of it, which its streams have, too.
+/// The state of the device, which its streams share.
 #[derive(Debug)]
 pub(crate) struct State<D: Device> {
     inner: D,
@@ -53,15 +54,15 @@ pub(crate) struct State<D: Device> {
     opened: AtomicUsize,
     /// The ranges of host memory that are registered.
     registered: Mutex<Vec<Range<usize>>>,
-    /// The scalars that each function was first called with.
+    /// The scalars of the first call of each function.
     scalars: Mutex<HashMap<u64, Vec<u64>>>,
-    /// The values that each kernel was first launched with.
+    /// The values of the first launch of each kernel.
     values: Mutex<HashMap<&'static str, Vec<u8>>>,
     /// Gathers, the oldest first.
     gathers: Mutex<VecDeque<(u64, Weak<()>)>>,
-    /// The index that was told of last.
+    /// The index error that was reported last.
     told: Mutex<Option<IndexError>>,
-    /// Memory by its address.
+    /// Memory that captured operations find by its address.
     captures: captured::Known<D>,
 }
 
@@ -73,22 +74,22 @@ impl<D: Device> Deref for Broken<D> {
     }
 }
 
-/// A stream of it. `aside` is a second queue, for what the bug takes out of order.
+/// A stream of it. `aside` is a second queue, for operations that the bug takes out of order.
 #[derive(Debug)]
 pub(crate) struct BrokenStream<D: Device> {
     device: Broken<D>,
     inner: D::Stream,
     aside: D::Stream,
     bug: Bug,
-    /// The operations that are taken down, on a stream that captures.
+    /// The captured operations, on a stream that captures.
     taken: Option<captured::Taken<D>>,
-    /// Whether all goes aside now.
+    /// Whether all operations go to `aside` now.
     strays: AtomicBool,
     copies: AtomicUsize,
-    /// An event from before the last operation, where the bug needs it.
+    /// An event from before the last operation, if the bug needs it.
     before: Mutex<Option<D::Event>>,
     full: AtomicBool,
-    /// The first number that was written to each place, by its address and length.
+    /// The first number that was written to each place, by address and length.
     numbers: Mutex<HashMap<(u64, usize), Vec<u8>>>,
     alive: Arc<()>,
 }
@@ -121,7 +122,7 @@ impl<D: Device> Broken<D> {
         }))
     }
 
-    /// A stream, which may take operations down.
+    /// A stream, which may capture operations.
     fn open(&self, taken: Option<captured::Taken<D>>) -> Result<BrokenStream<D>> {
         let (inner, aside) = (self.inner.open_stream()?, self.inner.open_stream()?);
         Ok(BrokenStream {
@@ -140,8 +141,7 @@ impl<D: Device> Broken<D> {
     }
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
-// access.
+// SAFETY: no promise is kept; only used over a simulator, which checks every access to device memory.
 unsafe impl<D: Device> Device for Broken<D> {
     type Buffer = Placed<D::Buffer>;
     type HostBuffer = Kept<D>;
@@ -166,14 +166,14 @@ unsafe impl<D: Device> Device for Broken<D> {
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer> {
         let buffer = self.inner.alloc_host(len_bytes)?;
         if self.bug == Bug::HostMemoryHoldsWhatItHeld {
-            // SAFETY: the memory is new, that long, and nobody else's.
+            // SAFETY: the memory is new, has that length, and belongs to nobody else.
             unsafe { buffer.as_ptr().write_bytes(0xA5, buffer.len_bytes()) };
         }
         Ok(Kept::new(buffer))
     }
 }
 
-// SAFETY: none can be claimed, as for the device.
+// SAFETY: no promise is kept, as for the device.
 unsafe impl<D: Device> Event for BrokenEvent<D> {
     fn query(&self) -> Result<bool> {
         match self.bug {
@@ -192,7 +192,7 @@ unsafe impl<D: Device> Event for BrokenEvent<D> {
     }
 }
 
-// SAFETY: none can be claimed, as for the device.
+// SAFETY: no promise is kept, as for the device.
 unsafe impl<D: Device> Stream for BrokenStream<D> {
     type Device = Broken<D>;
 
@@ -273,13 +273,13 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
                 let pattern = vec![op.pattern()[0]; op.pattern().len()];
                 op.plan().runs().try_for_each(|(_, dst, len)| self.fill_run(op, dst, len, &pattern))
             }
-            // A launch of recorded work writes its numbers so.
+            // A launch of recorded work writes its numbers in this way.
             Bug::RecordingsKeepNumbers if op.plan().len_bytes() == op.pattern().len() => {
                 let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
                 let first = numbers
                     .entry((op.dst().address(), op.pattern().len()))
                     .or_insert_with(|| op.pattern().to_vec());
-                // SAFETY: the same bytes are filled, with as many others.
+                // SAFETY: the same bytes are filled, with other values.
                 self.inner.fill(&unsafe { FillOp::new_unchecked(op.dst(), op.plan(), first) })
             }
             _ => self.unless(self.bug == Bug::FillsOutOfOrder).fill(op),
@@ -298,7 +298,7 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
         if len == 0 {
             return Ok(());
         }
-        // SAFETY: the same operation, or fewer of its bytes, or as many at the start of its buffer.
+        // SAFETY: the same operation, or fewer of its bytes, or equally many at the start of its buffer.
         let op = unsafe { UploadOp::new_unchecked(&op.dst().inner, offset, op.src(), len) };
         self.unless(self.bug == Bug::UploadsOutOfOrder).upload(&op)
     }
@@ -314,8 +314,7 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
         if len == 0 {
             return Ok(());
         }
-        // SAFETY: the same operation, or fewer of its bytes, or as many from the start of its
-        // buffer.
+        // SAFETY: the same operation, or fewer of its bytes, or equally many from the start of its buffer.
         let op = unsafe { DownloadOp::new_unchecked(&op.src().inner, offset, op.dst(), len) };
         self.unless(self.bug == Bug::DownloadsOutOfOrder).download(&op)
     }
@@ -359,12 +358,12 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
 devarray::capabilities!(impl[D: Device] BrokenStream<D>: without Fetches, ChecksForeign, RunsAtOnce);
 
 impl<D: Device> BrokenStream<D> {
-    /// The queue on the side if the bug shows, else the right one.
+    /// The second queue if the bug shows, otherwise the right one.
     fn unless(&self, shows: bool) -> &D::Stream {
         if shows || self.strays.load(Ordering::Relaxed) { &self.aside } else { &self.inner }
     }
 
-    /// Marks where the last operation begins, for bugs that miss it.
+    /// Records an event before the last operation, for bugs that miss that operation.
     fn mark(&self) -> Result<()> {
         if matches!(self.bug, Bug::RecordMissesTheLast | Bug::SynchronizeMissesTheLast) {
             let mark = self.inner.record()?;
@@ -389,12 +388,12 @@ impl<D: Device> BrokenStream<D> {
         let item = pattern.len();
         let dst = Layout::new(&[len / item], &[1], dst / item)?;
         let plan = Plan::new(&dst, &dst, item, &Capabilities::default())?;
-        // SAFETY: a part of what `op` fills, in order as it was.
+        // SAFETY: a part of the bytes that `op` fills, in the same order.
         self.inner.fill(&unsafe { FillOp::new_unchecked(op.dst(), &plan, pattern) })
     }
 }
 
-/// The error of a driver that says something else than is so.
+/// A driver's error that says something untrue.
 fn driver(operation: &'static str, name: &str) -> Error {
     Error::Driver { backend: "broken", operation, code: 2, name: name.into() }
 }

@@ -1,4 +1,4 @@
-//! The bugs that are planted, the law that each must break, and the kinds they are of.
+//! The planted bugs, the law that each must break, and their kinds.
 
 /// The bug of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,18 +144,18 @@ pub(crate) enum Bug {
 }
 
 impl Bug {
-    /// The number of variants, `None` among them.
+    /// The number of variants, including `None`.
     pub(crate) const COUNT: usize = Self::CapturesKeepAddresses as usize + 1;
 
-    /// Whether it is in an extra, and all that every device does is right. Only such a device may
-    /// be given memory of the program's own: one that is finished too late would write into it
-    /// when it is somebody else's.
+    /// Whether it is in an extra, so that everything that every device does is right. Only such a
+    /// device may be given memory of the program's own: a device that finishes too late would write
+    /// into it when it belongs to somebody else.
     pub(crate) const fn is_of_an_extra(self) -> bool {
         self as usize >= Self::ExtrasDeclaredButRefused as usize || matches!(self, Self::None)
     }
 
-    /// Whether it is in functions, reductions, gathers or kernels, which no law of another group
-    /// computes.
+    /// Whether it is in functions, reductions, gathers or kernels, which only the laws of these
+    /// groups use.
     pub(crate) const fn is_of_functions(self) -> bool {
         self as usize >= Self::FunctionsDoNothing as usize
     }

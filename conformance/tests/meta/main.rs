@@ -1,5 +1,5 @@
-//! The suite is strong enough: each bug planted in a backend breaks the law that is named for it, a
-//! backend without one keeps every law, and no law is there for nothing.
+//! The suite is strong enough: each bug planted in a backend breaks the law that is named for it, a backend
+//! without a bug keeps every law, and every law is needed.
 
 mod broken;
 mod bug;
@@ -33,30 +33,30 @@ use devarray_conformance::{
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
 
-/// Laws that no bug planted below the waist can break, because they are about the library above it.
-/// A bug planted there does: `.ci/core_bugs.py` has one for each.
+/// Laws that no bug in a backend can break, because they are about the library above it. A bug planted in the
+/// library does: `.ci/core_bugs.py` has one for each.
 const NOTICE_NO_BUG_BELOW: &[&str] = &[
-    // No backend is asked.
+    // No backend is called.
     "buffers::zero_bytes",
     "copies::zero_size",
     "layouts::overflow",
     "algebra::inconsistent_layouts",
     "host::refused",
-    // Plants its own failure, and looks at what core does with it.
+    // Plants its own failure, and checks how core handles it.
     "errors::failing_drop_is_told",
 ];
 
-/// Generated cases a check, enough for every bug here.
+/// The number of generated cases for each check, enough for every bug here.
 const CASES: usize = 16;
 
-/// The law that takes as long as all others.
+/// The law that takes as long as all others together.
 const SLOWEST: &str = "streams::a_thousand";
 
 fn simulator(schedule: Schedule) -> Result<MockDevice> {
     Ok(MockDevice::builder().schedule(schedule).memory_limit_bytes(16 << 20).build())
 }
 
-/// Every law, laws of extras too.
+/// Every law, including the laws of extras.
 fn every_law<D>() -> Vec<Law<D>>
 where
     D: Timing
@@ -77,10 +77,10 @@ where
     all().into_iter().chain(extras.flatten()).collect()
 }
 
-/// Whether a device with this bug is held against a law. The slowest only where it is the one that
-/// matters; and only a device that is wrong in nothing but an extra is given memory of the
-/// program's own. Bugs in functions are tried on the laws of functions, which hold nothing else but
-/// what bugs in the extras themselves break.
+/// Whether a law is tried on a device with this bug. The slowest law is tried only on the bug that it is
+/// named for. Only a device that is wrong in nothing but an extra is given memory of the program's own. Bugs
+/// in functions are tried only on the laws of functions; these use nothing else that a bug could break,
+/// except extras.
 fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     let groups = ["functions", "reductions", "gathers", "orders", "products", "recordings", "kernels"];
     let of_functions = law.split_once("::").is_some_and(|(group, _)| groups.contains(&group));
@@ -91,9 +91,9 @@ fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     (law != SLOWEST || killer == SLOWEST) && (!law.starts_with("registered::") || bug.is_of_an_extra())
 }
 
-/// Devices with a bug. For laws of peers, of ranks and of other processes the second is another device of the
-/// first's machine, or the first as another process has it; the others are to find two that share
-/// nothing.
+/// Devices with a bug. For laws of peers, of ranks and of other processes, the second device is another
+/// device of the first one's machine, or the first one as another process sees it; other laws get two that
+/// share nothing.
 fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDevice>> {
     let schedule = schedule.clone();
     let second: fn(&MockDevice) -> MockDevice = match group {
@@ -114,14 +114,13 @@ fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDev
 /// The laws that a bug is tried on.
 #[derive(Clone, Copy, PartialEq)]
 enum Tried {
-    /// The law named for it.
+    /// The law that is named for it.
     Named,
     /// Every law that may notice it.
     All,
 }
 
-/// The laws that a device with this bug breaks, under the two fixed schedules that run as little as
-/// they may.
+/// The laws that a device with this bug breaks, under the two fixed schedules that run as little as possible.
 fn broken_laws(bug: Bug, killer: &str, which: Tried) -> BTreeMap<String, String> {
     let mut broken = BTreeMap::new();
     let is_asked = |name: &str| (which == Tried::All || name == killer) && is_tried(name, bug, killer);
@@ -135,14 +134,14 @@ fn broken_laws(bug: Bug, killer: &str, which: Tried) -> BTreeMap<String, String>
     broken
 }
 
-/// Names the bug that [`child_tries_one_bug`] tries, by its place among [`KILLERS`].
+/// The variable with the number of the bug, among [`KILLERS`], that [`child_tries_one_bug`] tries.
 const CHILD: &str = "DEVARRAY_META_BUG";
 /// Set for a child that tries every law.
 const CHILD_TRIES_ALL: &str = "DEVARRAY_META_ALL";
-/// The beginning of a line of the child.
+/// The beginning of a line that the child prints.
 const BROKEN: &str = "broken\t";
 
-/// [`broken_laws`] of one bug, in another process.
+/// [`broken_laws`] of one bug, run in another process.
 fn broken_elsewhere(at: usize, which: Tried) -> BTreeMap<String, String> {
     let arguments = ["--exact", "child_tries_one_bug", "--ignored", "--nocapture", "--test-threads=1"];
     let mut child = Command::new(env::current_exe().expect("this test is a file"));
@@ -174,9 +173,8 @@ fn next_of<'a, T>(list: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
     Some((at, list.get(at)?))
 }
 
-/// The laws that each bug breaks, in the order of [`KILLERS`]. Bugs are tried several at a time,
-/// one for each of the processors; each in a process of its own, because broken devices free no
-/// pinned memory.
+/// The laws that each bug breaks, in the order of [`KILLERS`]. Several bugs are tried at a time, one for each
+/// processor, and each in its own process, because broken devices do not free pinned memory.
 fn tried(which: Tried) -> Vec<BTreeMap<String, String>> {
     let (next, tried) = (AtomicUsize::new(0), Mutex::new(vec![BTreeMap::new(); KILLERS.len()]));
     std::thread::scope(|threads| {
@@ -192,7 +190,7 @@ fn tried(which: Tried) -> Vec<BTreeMap<String, String>> {
     tried.into_inner().expect("no child panics here")
 }
 
-/// Bugs that the law named for them does not notice.
+/// The bugs that the law named for them does not notice.
 fn unnoticed(tried: &[BTreeMap<String, String>]) -> Vec<String> {
     let mut wrong = Vec::new();
     for ((bug, killer), broken) in KILLERS.iter().zip(tried) {
@@ -209,7 +207,7 @@ fn unnoticed(tried: &[BTreeMap<String, String>]) -> Vec<String> {
 fn every_bug_is_noticed_by_the_law_named_for_it() {
     let tried = tried(Tried::Named);
     let mut wrong = unnoticed(&tried);
-    // Equal but for which other laws notice a bug.
+    // Only the other laws that notice a bug may differ.
     wrong.extend(Matrix { tried: &tried }.differs_from_the_committed_one());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -239,7 +237,7 @@ fn a_wrapper_without_a_bug_keeps_every_law() {
     assert_eq!(broken_laws(Bug::None, SLOWEST, Tried::All), BTreeMap::new());
 }
 
-/// All laws of what a backend computes, and the laws of every backend.
+/// All laws of computing, and the laws of every backend.
 fn without_extras<D: Launch + Compute>() -> impl Iterator<Item = Law<D>> {
     let laws = all().into_iter().chain(functions()).chain(reductions()).chain(gathers());
     laws.chain(orders()).chain(products()).chain(recordings()).chain(kernels())
@@ -253,7 +251,7 @@ fn an_instrumented_device_keeps_every_law() {
     assert_eq!(broken, []);
 }
 
-/// Legal, if slow: whatever is enqueued anywhere runs at once.
+/// A legal but slow device: everything that is enqueued anywhere runs at once.
 #[test]
 fn a_device_without_any_overlap_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Eager)).with_cases(CASES);

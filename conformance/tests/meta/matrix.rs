@@ -8,7 +8,7 @@ use crate::{NOTICE_NO_BUG_BELOW, bug::KILLERS, every_law, is_tried};
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reports/PLANTED_BUGS.md");
 
-/// Set to write the table anew instead of comparing.
+/// If set, the table is written again instead of compared.
 const WRITE: &str = "DEVARRAY_WRITE_PLANTED_BUGS";
 
 /// The laws that each bug broke, in the order of [`KILLERS`].
@@ -17,14 +17,14 @@ pub(crate) struct Matrix<'a> {
 }
 
 impl Matrix<'_> {
-    /// Writes the committed table anew, if the environment asks for that.
+    /// Writes the committed table again, if the environment asks for it.
     pub(crate) fn write_if_asked(&self) {
         if env::var_os(WRITE).is_some() {
             fs::write(COMMITTED, self.table()).expect("the table can be written");
         }
     }
 
-    /// The message if the committed table is another.
+    /// A message if the committed table differs.
     pub(crate) fn differs_from_the_committed_one(&self) -> Option<String> {
         let table = self.table();
         let committed = fs::read_to_string(COMMITTED).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The message of a test of a suite that fails: enough to know what was read instead, and to run it
-//! again.
+//! The message of a failing test of a suite: it tells which element was read instead, and how to
+//! run the test again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,7 +8,7 @@ use devarray_conformance::{all, run};
 use crate::{Bug, harness};
 use devarray_mock::Schedule;
 
-/// The panic of one test of a suite on a device with a bug.
+/// The message of the panic of one test of a suite on a device with a bug.
 fn told(bug: Bug, law: &str) -> String {
     let (harness, again) = (harness(&Schedule::Eager, bug, "copies").with_seed(7), "cargo test -p some");
     let tested = catch_unwind(AssertUnwindSafe(|| run(all(), law, &[], harness, again)));
@@ -44,7 +44,7 @@ fn a_failure_names_the_law_the_layouts_the_element_the_seed_and_the_command() {
     assert_eq!(told(Bug::None, "copies::reversed"), "", "the twin: a device without a bug says nothing");
 }
 
-/// The element that a reversed axis that was not reversed gave.
+/// The element that was read because an axis was not reversed.
 #[test]
 fn the_element_that_was_read_is_told() {
     let text = told(Bug::CopyIgnoresReversal, "copies::reversed");

@@ -1,4 +1,4 @@
 //! The backend's name.
 
-/// The backend's name in errors and in the device's information.
+/// The name in errors and in the device's information.
 pub(crate) const BACKEND: &str = "host";

@@ -1,4 +1,4 @@
-//! How a device is made.
+//! Options for making a device.
 
 use crate::machine;
 
@@ -26,21 +26,21 @@ impl Builder {
         Self { capacity_bytes: machine::capacity_bytes(), kept_bytes: None, threads: machine::threads() }
     }
 
-    /// Lets the device hand out `len_bytes` bytes at most, of device memory and pinned memory together;
-    /// beyond that, [`Error::OutOfMemory`](devarray::Error::OutOfMemory). By default, seven eighths of
-    /// the machine's memory. The system commits pages when they are first touched.
+    /// Lets the device hand out at most `len_bytes` bytes of device memory and pinned memory together; beyond
+    /// that, [`Error::OutOfMemory`](devarray::Error::OutOfMemory). By default, seven eighths of the machine's
+    /// memory. The system commits pages when they are first touched.
     pub fn capacity_bytes(self, len_bytes: usize) -> Self {
         Self { capacity_bytes: len_bytes, ..self }
     }
 
-    /// Lets the device keep `len_bytes` bytes of freed memory for later at most. By default, a quarter
-    /// of the capacity. [`Context::trim_pool`](devarray::Context::trim_pool) gives it back.
+    /// Lets the device keep at most `len_bytes` bytes of freed memory for later. By default, a quarter of the
+    /// capacity. [`Context::trim_pool`](devarray::Context::trim_pool) gives it back.
     pub fn kept_bytes(self, len_bytes: usize) -> Self {
         Self { kept_bytes: Some(len_bytes), ..self }
     }
 
-    /// Lets `count` threads compute, the calling one among them; 1 starts none. By default, the
-    /// variable `DEVARRAY_THREADS`, else as many as the machine has. Results do not depend on it.
+    /// Lets `count` threads compute, including the calling thread; 1 starts none. By default, the value of
+    /// the variable `DEVARRAY_THREADS`, or else the machine's number of threads. Results do not depend on it.
     pub fn threads(self, count: usize) -> Self {
         Self { threads: machine::limited(count), ..self }
     }

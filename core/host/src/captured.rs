@@ -1,7 +1,7 @@
-//! Operations that are taken down once and run again and again, at one turn.
+//! Operations that are captured once and run again and again, each launch in one turn.
 //!
-//! An operation is kept as a *step*: all that it needs, but for its turn. The places of operands,
-//! compiled loops and pieces for threads are decided when it is taken down.
+//! An operation is kept as a *step*: everything that it needs, except its turn. The addresses of
+//! operands, compiled loops and the pieces for threads are decided when it is captured.
 #![allow(unsafe_code)] // runs steps whose memory the caller of a launch vouches for
 
 mod computed;
@@ -22,7 +22,7 @@ pub(crate) use moved::{copy, copy_all, fill};
 
 use crate::shared::Shared;
 
-/// An operation that was taken down.
+/// A captured operation.
 pub(crate) struct Step(Box<Run>);
 
 type Run = dyn Fn(&Shared) + Send + Sync;
@@ -33,11 +33,11 @@ impl Step {
         Self(Box::new(run))
     }
 
-    /// Runs it.
+    /// Runs the operation.
     ///
     /// # Safety
     ///
-    /// The promises of the operation, when it was taken down, hold now.
+    /// The promises that the operation made when it was captured hold now.
     unsafe fn run(&self, device: &Shared) {
         (self.0)(device);
     }
@@ -67,7 +67,7 @@ pub(crate) struct Steps {
 impl Captured for Steps {}
 
 impl Steps {
-    /// The steps so far, for launches on their device.
+    /// The steps that were captured so far, for launches on their device.
     pub(crate) fn of(device: &Arc<Shared>, taken: &Taken) -> Self {
         Self { steps: taken.take(), device: Arc::clone(device) }
     }
@@ -76,11 +76,11 @@ impl Steps {
         ptr::eq(Arc::as_ptr(&self.device), device)
     }
 
-    /// Runs all, in order.
+    /// Runs all steps, in order.
     ///
     /// # Safety
     ///
-    /// The conditions of [`Step::run`], for each.
+    /// The conditions of [`Step::run`] hold for each step.
     pub(crate) unsafe fn run(&self) {
         for step in &self.steps {
             // SAFETY: as the caller promises.

@@ -32,11 +32,11 @@ use crate::{
     threads::Threads,
 };
 
-/// The CPU as a device. Clones are one device.
+/// The CPU as a device. Clones are the same device.
 ///
-/// An operation runs in the thread that calls for it, with others helping, and is over when the call
-/// returns. Threads of the program that use different streams do not wait for each other; on one
-/// stream, operations run one after another.
+/// An operation runs in the thread that calls for it, with other threads helping, and is over when the call
+/// returns. Threads of the program that use different streams do not wait for each other; on one stream,
+/// operations run one after another.
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -49,9 +49,9 @@ use crate::{
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
-/// Memory of the device is looked at where it lies, without a copy: as slices by
-/// [`ArrayView::host`](devarray::ArrayView::host), and with the feature `ndarray` of `devarray` as views
-/// of that crate by `host_ndarray`.
+/// Memory of the device is viewed in place, without a copy: as slices by
+/// [`ArrayView::host`](devarray::ArrayView::host), and with the feature `ndarray` of `devarray` as views of
+/// that crate by `host_ndarray`.
 ///
 /// ```
 /// # use devarray::{Array, Context};
@@ -64,7 +64,7 @@ use crate::{
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
-/// What is borrowed is not written meanwhile:
+/// Borrowed memory is not written meanwhile:
 ///
 /// ```compile_fail,E0502
 /// # use devarray::{Array, Context};
@@ -88,8 +88,8 @@ impl Default for HostDevice {
 }
 
 impl HostDevice {
-    /// A device with most of the machine's memory and all its threads. Takes neither before it needs
-    /// them.
+    /// A device with most of the machine's memory and all its threads. It takes memory and starts threads
+    /// only when it needs them.
     #[must_use]
     pub fn new() -> Self {
         Self::builder().build()
@@ -109,13 +109,13 @@ impl HostDevice {
         Self { shared: Arc::new(Shared { info, room, later, flags, threads, index_errors }) }
     }
 
-    /// Threads that compute, the calling one among them.
+    /// The number of threads that compute, including the calling thread.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.shared.threads.count()
     }
 
-    /// Whether the two are one device.
+    /// Whether both are the same device.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
@@ -158,9 +158,9 @@ fn info(capacity_bytes: usize, threads: usize) -> DeviceInfo {
     info
 }
 
-// SAFETY: operations run at their turns, which a stream gives in order; they touch the bytes of their
-// plan or range. A turn waits for earlier ones only, and each is a thread's that runs or waits for
-// earlier ones, so there is progress.
+// SAFETY: operations run at their turns, which a stream gives in order, and touch only the bytes of their
+// plan or range. A turn waits only for earlier turns, and every turn belongs to a thread that runs or waits
+// for earlier ones, so there is progress.
 unsafe impl Device for HostDevice {
     type Buffer = DeviceMemory;
     type HostBuffer = HostMemory;

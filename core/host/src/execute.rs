@@ -1,7 +1,7 @@
-//! Functions on elements, in pieces that threads share: the one place that computes.
+//! Computes functions of elements, in pieces that threads share. All computing happens here.
 //!
-//! Bits do not depend on how work is cut, as the executor promises. So pieces suit the memory
-//! and the number of threads.
+//! The executor promises that results do not depend, to the bit, on how work is cut. So pieces are chosen to
+//! suit the memory and the number of threads.
 #![allow(unsafe_code)] // computes on memory that its callers vouch for
 
 mod gathers;
@@ -28,13 +28,14 @@ use smallvec::SmallVec;
 
 use crate::{memory::DeviceMemory, threads::Threads};
 
-/// Elements of a piece, about: some ten microseconds at least.
+/// The number of elements in a piece, about: at least some ten microseconds of work.
 const PIECE_LEN: usize = 64 << 10;
-/// Segments of a piece.
+/// The number of segments in a piece.
 const SEGMENTS: usize = PIECE_LEN / Combine::SEGMENT;
-/// Rows of a piece where an input is transposed: a cache line of it at least.
+/// The number of rows in a piece, if an input is transposed: at least a cache line of it.
 const TURNED: Range<usize> = 16..64;
-/// Rows of a piece where neighbours lie side by side: a cache line at least, and a page at most.
+/// The number of rows in a piece, if neighbouring rows lie side by side: at least a cache line, at most a
+/// page.
 const NEIGHBOURS: Range<usize> = 16..1024;
 
 /// Operands that threads share.
@@ -43,7 +44,7 @@ struct Operands<'a> {
     result: ResultElements<'a>,
 }
 
-// SAFETY: addresses with layouts; access is the `unsafe` of whoever does it.
+// SAFETY: it holds addresses with layouts; an access to them is `unsafe` code of the caller.
 unsafe impl Sync for Operands<'_> {}
 
 impl<'a> Operands<'a> {
@@ -59,7 +60,7 @@ impl<'a> Operands<'a> {
 ///
 /// # Safety
 ///
-/// The operands' elements may be read and written; nobody else writes the former or touches the latter.
+/// The operands' elements may be read and written; nobody else writes the inputs or touches the result.
 pub(crate) unsafe fn map(threads: &Threads, op: &MapOp<'_, DeviceMemory>) {
     // SAFETY: passed on to the caller.
     unsafe { map_operands(threads, op.program(), op.scalars(), &Operands::of(op.inputs(), op.result())) };
@@ -80,7 +81,7 @@ unsafe fn map_operands(threads: &Threads, program: &Program, scalars: &[u64], op
     });
 }
 
-/// A map with the places of its operands, and the pieces that threads share.
+/// A map with the addresses of its operands, and the length of the pieces that threads share.
 pub(crate) struct PlacedPieces {
     map: PlacedMap,
     piece_len: usize,
@@ -122,8 +123,8 @@ pub(crate) unsafe fn product(threads: &Threads, op: &ProductOp<'_, DeviceMemory>
     unsafe { op.run_on_host_with(|memory| memory.at(0), threads, follow) };
 }
 
-/// Elements of a piece of a map: where an input is transposed, rows of the result that share its cache
-/// lines.
+/// The number of elements in a piece of a map: if an input is transposed, rows of the result that share the
+/// input's cache lines.
 fn piece_len(threads: &Threads, Operands { inputs, result }: &Operands<'_>) -> usize {
     let (len, Some(&inner)) = (result.layout.len(), result.layout.shape().last()) else { return PIECE_LEN };
     let is_turned = |input: &InputElements<'_>| {
@@ -138,7 +139,7 @@ fn piece_len(threads: &Threads, Operands { inputs, result }: &Operands<'_>) -> u
     PIECE_LEN.max(rows * inner)
 }
 
-/// Combines elements: by rows, or by parts of rows if these are few and long.
+/// Reduces elements: by rows, or by parts of rows if rows are few and long.
 ///
 /// # Safety
 ///
@@ -161,18 +162,18 @@ pub(crate) unsafe fn reduce(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>) 
         };
     }
     in_pieces(threads, rows, if is_shared { piece_rows } else { rows }, |rows| {
-        // SAFETY: as the caller promises; rows of pieces share no element of the result.
+        // SAFETY: as the caller promises; the pieces' rows share no element of the result.
         unsafe {
             execute_reduction(op.work(), op.form(), &operands.inputs, op.shape(), operands.result, rows)
         }
     });
 }
 
-/// Bytes of rows that stay in a near cache between passes.
+/// The bytes of rows that stay in a near cache between passes.
 const KEPT_BYTES: usize = 256 << 10;
 
-/// Makes all passes over some rows before the next ones, if some rows stay in a near cache; else
-/// pass after pass.
+/// Makes all passes over a group of rows before the next group, if a group fits a near cache; otherwise makes
+/// one pass after another over all rows.
 ///
 /// # Safety
 ///
@@ -200,12 +201,12 @@ pub(crate) unsafe fn fuse(threads: &Threads, op: &FusedOp<'_, DeviceMemory>) {
         let rows = group * kept_rows..rows.min((group + 1) * kept_rows);
         for (op, Operands { inputs, result }) in reductions.iter().zip(&each) {
             let (work, form, rows) = (op.work(), op.form(), rows.clone());
-            // SAFETY: as the caller promises; rows of groups share no element of a result.
+            // SAFETY: as the caller promises; groups of rows share no element of a result.
             unsafe { execute_reduction(work, form, inputs, op.shape(), *result, rows) }
         }
         if let Some((op, Operands { inputs, result }, prepared)) = &last {
             let elements = rows.start * row_len..rows.end * row_len;
-            // SAFETY: as above; an element that is an input, too, is read by its own group alone.
+            // SAFETY: as above; an element that is also an input is read only by its own group.
             unsafe { prepared.run(inputs, op.scalars(), *result, elements) }
         }
     });
@@ -224,7 +225,8 @@ fn are_neighbours(op: &ReduceOp<'_, DeviceMemory>) -> bool {
         })
 }
 
-/// Totals of long rows. Rows run fastest over the pieces, because neighbours may share cache lines.
+/// Totals of long rows. Consecutive pieces belong to different rows, because neighbouring rows may share
+/// cache lines.
 ///
 /// # Safety
 ///
@@ -250,14 +252,14 @@ unsafe fn totals(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &
     }
 }
 
-/// Scans of long rows: first the totals of their parts, then the values of each part behind the totals
-/// before it.
+/// Scans of long rows: first the total of each part, then the values of each part, starting from the totals
+/// of the parts before it.
 ///
 /// # Safety
 ///
 /// The conditions of [`map`].
 unsafe fn scans(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &Operands<'_>) {
-    /// Parts of a row at most: each looks at the totals of all before it.
+    /// The most parts of a row: each part reads the totals of all parts before it.
     const MOST_PARTS: usize = 1024;
     let (work, rows, row_len) = (op.work(), op.rows().len(), op.row_len());
     let part_len = PIECE_LEN.max(row_len.div_ceil(MOST_PARTS).next_power_of_two());
@@ -278,7 +280,7 @@ unsafe fn scans(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &O
     });
 }
 
-/// Calls `work` with ranges that together are `0..len`.
+/// Calls `work` with ranges that together make up `0..len`.
 fn in_pieces(threads: &Threads, len: usize, piece_len: usize, work: impl Fn(Range<usize>) + Sync) {
     let piece = |number: usize| number * piece_len..len.min((number + 1) * piece_len);
     if len <= piece_len || threads.count() == 1 {

@@ -10,10 +10,10 @@ use std::{
 
 use devarray::gather::IndexError;
 
-/// Errors that core did not ask for yet, by the number of the gather.
+/// Errors that core has not asked for yet, by the number of the gather.
 #[derive(Debug, Default)]
 pub(crate) struct IndexErrors {
-    /// How many; asked first, without the lock.
+    /// The number of errors; read first, without the lock.
     count: AtomicUsize,
     found: Mutex<HashMap<u64, IndexError>>,
 }

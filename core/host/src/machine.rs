@@ -1,23 +1,23 @@
-//! What the machine has: threads and memory.
+//! The machine's threads and memory.
 
 use std::{env, thread};
 
-/// The variable that says how many threads compute.
+/// The variable that sets how many threads compute.
 const VARIABLE: &str = "DEVARRAY_THREADS";
 
-/// Most threads of one device. A number that is larger was not meant.
+/// The most threads of one device. A larger number is taken for a mistake.
 const MOST_THREADS: usize = 1024;
 
-/// Bytes of memory where the system does not say.
+/// The bytes of memory to assume if the system does not tell.
 const UNKNOWN_BYTES: usize = 1 << 30;
 
-/// Threads that compute: what the variable says, else what the machine has.
+/// The number of threads that compute: the variable's value, or else the machine's number.
 pub(crate) fn threads() -> usize {
     let said = env::var(VARIABLE).ok().and_then(|text| text.trim().parse().ok());
     limited(said.filter(|&count| count > 0).unwrap_or_else(available))
 }
 
-/// Limits a count of threads to what can be used.
+/// Limits a number of threads to a useful range.
 pub(crate) fn limited(threads: usize) -> usize {
     threads.clamp(1, MOST_THREADS)
 }
@@ -26,7 +26,7 @@ fn available() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Bytes of memory that a device may hand out: seven eighths of the machine's.
+/// The bytes of memory that a device may hand out: seven eighths of the machine's.
 pub(crate) fn capacity_bytes() -> usize {
     let total_bytes = crate::memory::machine_bytes().unwrap_or(UNKNOWN_BYTES);
     total_bytes - total_bytes / 8

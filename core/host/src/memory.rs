@@ -1,4 +1,4 @@
-//! The memory of a device: blocks of it, and who hands them out.
+//! The memory of a device: its blocks, and the allocator that hands them out.
 
 mod block;
 mod buffer;

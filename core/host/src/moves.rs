@@ -7,32 +7,32 @@ use devarray::copy::{Plan, copy_streaming, execute, execute_past_caches};
 
 use crate::threads::Threads;
 
-/// Bytes of the smallest copy that is shared: waking a thread takes some microseconds.
+/// The bytes of the smallest copy that threads share: waking a thread takes some microseconds.
 const SHARED_BYTES: usize = 1 << 20;
 
-/// Bytes of a piece.
+/// The bytes of a piece.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Copies from this size on do not stay in a cache, and are not read into one to be written.
+/// Copies from this size on bypass the caches: they would not stay there.
 const LARGE_BYTES: usize = 16 << 20;
 
 /// A pointer that threads share.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(pub(crate) *mut u8);
 
-// SAFETY: an address; access is the `unsafe` of whoever does it.
+// SAFETY: it is an address; an access is `unsafe` code of the caller.
 unsafe impl Send for Place {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Place {}
 
 impl Place {
-    /// The byte so far from it.
+    /// The address at this offset.
     pub(crate) fn at(self, offset_bytes: usize) -> *mut u8 {
         self.0.wrapping_add(offset_bytes)
     }
 }
 
-/// Carries out a plan.
+/// Carries out a copy plan.
 ///
 /// # Safety
 ///
@@ -45,7 +45,7 @@ pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *
     let (src, dst) = (Place(src.cast_mut()), Place(dst));
     let pieces: Vec<Plan> = plan.blocks(PIECE_BYTES).collect();
     let execute = if plan.len_bytes() >= LARGE_BYTES { execute_past_caches } else { execute };
-    // SAFETY: the pieces are the plan, each byte once.
+    // SAFETY: the pieces make up the plan, each byte once.
     threads.run(pieces.len(), |piece| unsafe { execute(&pieces[piece], src.at(0), dst.at(0)) });
 }
 
@@ -53,7 +53,7 @@ pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *
 ///
 /// # Safety
 ///
-/// `len_bytes` bytes can be read and written, and are apart.
+/// `len_bytes` bytes can be read and written; the two ranges do not overlap.
 pub(crate) unsafe fn copy_bytes(threads: &Threads, src: *const u8, dst: *mut u8, len_bytes: usize) {
     let copy: unsafe fn(*const u8, *mut u8, usize) =
         if len_bytes >= LARGE_BYTES { copy_streaming } else { ptr::copy_nonoverlapping };
@@ -74,7 +74,7 @@ pub(crate) unsafe fn copy_bytes(threads: &Threads, src: *const u8, dst: *mut u8,
 ///
 /// # Safety
 ///
-/// All runs may be written, and are whole patterns.
+/// All runs may be written, and hold whole patterns.
 pub(crate) unsafe fn fill(threads: &Threads, plan: &Plan, pattern: &[u8], dst: *mut u8) {
     let dst = Place(dst);
     let all = |plan: &Plan| {
@@ -86,14 +86,14 @@ pub(crate) unsafe fn fill(threads: &Threads, plan: &Plan, pattern: &[u8], dst: *
     if plan.len_bytes() < SHARED_BYTES || threads.count() == 1 {
         return all(plan);
     }
-    // Pieces end between patterns: their length is a multiple of every pattern's.
+    // Pieces end between patterns: the length of a piece is a multiple of every pattern's.
     let pieces: Vec<Plan> = plan.blocks(PIECE_BYTES).collect();
     threads.run(pieces.len(), |piece| all(&pieces[piece]));
 }
 
 /// # Safety
 ///
-/// `len_bytes` bytes may be written, and are whole patterns.
+/// `len_bytes` bytes may be written, and hold whole patterns.
 unsafe fn fill_run(pattern: &[u8], dst: *mut u8, len_bytes: usize) {
     if let Some((&first, rest)) = pattern.split_first()
         && rest.iter().all(|&byte| byte == first)

@@ -1,10 +1,10 @@
-//! The order of operations that run in the threads that call for them.
+//! The order of operations, which run in the threads that call for them.
 //!
-//! A stream is a *lane* of numbered turns. A turn waits until the turns before it are over, and
-//! whatever the stream was made to wait for. So the turns of a lane end in order, and one number says
-//! how far it is. A *point* names what must be over, by lane and number; an event is a point. Waiting
-//! blocks a thread only at its turn, or where the program asks for it. What another process waits for, or
-//! is waited for, is a *flag* in memory that both have.
+//! A stream is a *lane* of numbered turns. A turn waits until the turns before it are over, and everything
+//! that the stream was made to wait for. So the turns of a lane end in order, and one number tells how many
+//! are over. A *point* is a set of turns that must be over, given by lane and number; an event is a point. A
+//! thread blocks only at its turn, or where the program asks for it. Processes wait for each other by *flags*
+//! in memory that both have.
 
 mod event;
 mod flag;

@@ -11,7 +11,7 @@ use crate::{
     threads::Threads,
 };
 
-/// One device.
+/// The state of one device.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) info: DeviceInfo,

@@ -21,21 +21,21 @@ use crate::{
     shared::Shared,
 };
 
-/// A stream of a [`HostDevice`], or a turn of one.
+/// A stream of a [`HostDevice`], or one turn of a stream.
 #[derive(Debug)]
 pub struct HostStream {
     lane: Arc<Lane>,
     place: Place,
 }
 
-/// The place of what is enqueued.
+/// The place in the order for enqueued operations.
 #[derive(Debug)]
 enum Place {
     /// Each operation takes the next turn.
     Next,
-    /// A turn that was taken.
+    /// Operations run in a turn that was taken.
     Turn(Turn),
-    /// None: operations are taken down.
+    /// Operations do not run; they are captured.
     Taken(Taken),
 }
 
@@ -60,7 +60,7 @@ impl HostStream {
         operation(&self.lane.device)
     }
 
-    /// Runs an operation at its turn, or takes it down as a step.
+    /// Runs an operation at its turn, or captures it as a step.
     #[inline]
     pub(crate) fn run_or_take(&self, operation: impl FnOnce(&Shared), step: impl FnOnce(&Shared) -> Step) {
         match &self.place {
@@ -69,10 +69,10 @@ impl HostStream {
         }
     }
 
-    /// What an event of now captures.
+    /// The point of an event that is recorded now.
     fn now(&self) -> Point {
         match &self.place {
-            // What was enqueued on the turn has run, and so has what came before.
+            // The operations on the turn have run, and so have all before them.
             Place::Turn(turn) => {
                 turn.arrive();
                 Point::default()
@@ -95,7 +95,7 @@ impl HostStream {
         HostEvent::exported(point, flag)
     }
 
-    /// Makes what is enqueued later run after a point.
+    /// Makes later operations run after a point.
     pub(crate) fn come_after(&self, point: &Point) {
         match &self.place {
             Place::Turn(_) => point.wait(),
@@ -105,7 +105,7 @@ impl HostStream {
 }
 
 impl Drop for HostStream {
-    /// What runs goes on, and what waits still has its turn.
+    /// Running operations continue, and waiting ones keep their turns.
     fn drop(&mut self) {
         if matches!(self.place, Place::Next) {
             self.lane.close();
@@ -113,11 +113,11 @@ impl Drop for HostStream {
     }
 }
 
-// SAFETY: S1: turns of a lane end in order, and an operation runs at its turn. S2 asks for nothing.
-// S3: an event captures the turns so far, and what the stream was made to wait for since. S4: the next
-// turn comes after that, and later ones after it. S5: an event holds what its stream waited for, or a
-// turn that did. S6: it waits for what an event of now captures. S7: memory is free after an event of
-// now. S8: a turn has a thread, which ends it.
+// SAFETY: S1: the turns of a lane end in order, and an operation runs at its turn. S2 asks for nothing. S3:
+// an event captures the turns so far, and the points that the stream was made to wait for since then. S4: the
+// next turn comes after those points, and later turns after it. S5: an event holds the points that its stream
+// waits for, or a turn that waited for them. S6: it waits for the point of an event recorded now. S7: memory
+// is free after an event recorded now. S8: a turn has a thread, which ends it.
 unsafe impl Stream for HostStream {
     type Device = HostDevice;
 
@@ -126,15 +126,15 @@ unsafe impl Stream for HostStream {
     }
 
     fn free(&self, op: FreeOp<DeviceMemory>) -> Result<()> {
-        // Also on a turn: its own operations may come later.
+        // This also holds on a turn, whose own later operations may use the memory.
         self.device().later.after(self.lane.now(), Then::Free(op.into_buffer()));
         Ok(())
     }
 
     fn copy(&self, op: &CopyOp<'_, DeviceMemory>) -> Result<()> {
         self.run_or_take(
-            // SAFETY: the operation proves that all runs lie inside their buffers and share no byte, and
-            // this is its turn.
+            // SAFETY: the operation proves that all runs lie inside their buffers and share no byte, and this
+            // is its turn.
             |device| unsafe { moves::copy(&device.threads, op.plan(), op.src().at(0), op.dst().at(0)) },
             |_| captured::copy(op),
         );
@@ -165,8 +165,8 @@ unsafe impl Stream for HostStream {
     fn upload(&self, op: &UploadOp<'_, DeviceMemory>) -> Result<()> {
         self.check_runs("upload")?;
         let to = op.dst().at(op.dst_range_bytes().start);
-        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory
-        // may be read, and this is its turn.
+        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory may be
+        // read, and this is its turn.
         self.run(|device| unsafe { copy_bytes(&device.threads, op.src(), to, op.len_bytes()) });
         Ok(())
     }
@@ -174,8 +174,8 @@ unsafe impl Stream for HostStream {
     fn download(&self, op: &DownloadOp<'_, DeviceMemory>) -> Result<()> {
         self.check_runs("download")?;
         let from = op.src().at(op.src_range_bytes().start);
-        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory
-        // may be written, and this is its turn.
+        // SAFETY: the operation proves that the range lies inside the buffer and that the host memory may be
+        // written, and this is its turn.
         self.run(|device| unsafe { copy_bytes(&device.threads, from, op.dst(), op.len_bytes()) });
         Ok(())
     }
@@ -191,14 +191,14 @@ unsafe impl Stream for HostStream {
 
     fn synchronize(&self) -> Quiesced {
         self.now().wait();
-        // Other processes tell nobody that theirs is over.
+        // Other processes do not notify this one when their points are over.
         self.device().later.look();
         Quiesced::Done
     }
 }
 
-// SAFETY: a turn is numbered when it is taken, and it ends when it is dropped. A lent buffer is the
-// memory that it names.
+// SAFETY: a turn gets its number when it is taken, and ends when it is dropped. A lent buffer is the memory
+// that it names.
 unsafe impl RunsAtOnce<DeviceMemory> for HostStream {
     fn runs_at_once(&self) -> bool {
         true
@@ -222,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// Streams that wait for each other's work when they are dropped.
+    /// Two streams with work that waits for each other's when they are dropped.
     fn entangled() -> Result<std::sync::Weak<Shared>> {
         let device = HostDevice::builder().capacity_bytes(1 << 20).threads(1).build();
         let (one, two) = (device.open_stream()?, device.open_stream()?);

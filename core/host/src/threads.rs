@@ -15,10 +15,10 @@ use std::{
 
 use job::{Job, Work};
 
-/// Looks at the queue before a helper sleeps: some ten microseconds.
+/// The number of looks at the queue before a helper sleeps: some ten microseconds.
 const LOOKS: usize = 4000;
 
-/// Threads that help whoever calls. They are started by the first call that has work for them.
+/// The threads that help callers. They are started by the first call that has work for them.
 #[derive(Debug)]
 pub(crate) struct Threads {
     count: usize,
@@ -30,20 +30,20 @@ pub(crate) struct Threads {
 struct Queue {
     state: Mutex<State>,
     called: Condvar,
-    /// Jobs in the queue, for looking without the lock.
+    /// The number of jobs in the queue, to look at without the lock.
     waiting: AtomicUsize,
     closed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Oldest first. Each is taken out by its caller.
+    /// The oldest first. The caller of a job takes it out.
     jobs: VecDeque<Arc<Job>>,
     sleepers: usize,
 }
 
 impl Threads {
-    /// `count` threads, the calling one included.
+    /// A set of `count` threads, including the calling thread.
     pub(crate) fn new(count: usize) -> Self {
         Self { count, helpers: OnceLock::new() }
     }
@@ -52,20 +52,20 @@ impl Threads {
         self.count
     }
 
-    /// Calls `work` with each number below `pieces`, in any order, from several threads. The calling
-    /// thread takes part, and waits for nobody but threads inside a piece.
+    /// Calls `work` with each number below `pieces`, in any order, from several threads. The
+    /// calling thread takes part, and waits only for threads that are inside a piece.
     ///
     /// # Panics
     ///
-    /// If a piece does, when no other is running any more.
+    /// If a piece panics. The call panics after all running pieces have ended.
     pub(crate) fn run(&self, pieces: usize, work: impl Fn(usize) + Sync) {
         if pieces <= 1 || self.count <= 1 {
             return (0..pieces).for_each(work);
         }
         let queue = self.helpers.get_or_init(|| Queue::start(self.count - 1));
         let work: Work<'_> = &work;
-        // SAFETY: `Entered` takes the job out and waits for who is inside, before `work` ends, also
-        // when this unwinds.
+        // SAFETY: `Entered` takes the job out and waits for the threads inside before `work` ends,
+        // also when this unwinds.
         let job = Arc::new(unsafe { Job::new(pieces, work) });
         let entered = Entered { queue, job: &job };
         queue.put(&job, (pieces - 1).min(self.count - 1));
@@ -75,7 +75,7 @@ impl Threads {
     }
 }
 
-/// A job in the queue, until this is dropped: nobody is inside then.
+/// A job in the queue. When this is dropped, the job is out of the queue and no helper is inside.
 struct Entered<'q> {
     queue: &'q Queue,
     job: &'q Arc<Job>,
@@ -90,7 +90,7 @@ impl Drop for Entered<'_> {
 }
 
 impl Queue {
-    /// Starts helpers. Helpers that cannot be started are missing.
+    /// Starts helpers. If some cannot be started, the device works with fewer.
     fn start(helpers: usize) -> Arc<Self> {
         let queue = Arc::new(Self::default());
         for number in 0..helpers {
@@ -125,7 +125,7 @@ impl Queue {
         }
     }
 
-    /// A job that has pieces left, entered; none when the device goes.
+    /// A job that has pieces left, already entered; none when the device is dropped.
     fn next(&self) -> Option<Arc<Job>> {
         for _ in 0..LOOKS {
             if self.waiting.load(Relaxed) > 0
@@ -149,7 +149,7 @@ impl Queue {
         }
     }
 
-    /// Entered under the lock: a job that was taken out is not entered any more.
+    /// Enters a job under the lock, so a job that was taken out is not entered any more.
     fn enter(&self, state: &State) -> Option<Arc<Job>> {
         let job = state.jobs.iter().find(|job| job.has_pieces())?;
         job.enter();
@@ -162,7 +162,7 @@ impl Queue {
 }
 
 impl Drop for Threads {
-    /// Helpers end by themselves.
+    /// Tells helpers to end; each ends by itself.
     fn drop(&mut self) {
         if let Some(queue) = self.helpers.get() {
             let state = queue.state();
@@ -209,7 +209,7 @@ mod tests {
         let threads = Threads::new(2);
         let (inside, done) = (Barrier::new(3), Barrier::new(3));
         thread::scope(|scope| {
-            // One caller and the only helper are inside pieces.
+            // A caller and the only helper are both inside pieces.
             scope.spawn(|| {
                 threads.run(2, |_| {
                     inside.wait();

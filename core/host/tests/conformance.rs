@@ -1,4 +1,4 @@
-//! The CPU keeps every law: with helping threads, and without.
+//! The CPU keeps every law, with helping threads and without.
 
 use devarray::Result;
 use devarray_host::HostDevice;

@@ -1,5 +1,5 @@
-//! A column of arrow-rs computed with by this library, and the result a buffer of arrow-rs, with no
-//! copy at either end: on the simulator, whose memory is the host's.
+//! Computes with a column of arrow-rs, and makes the result a buffer of arrow-rs, with no copy at
+//! either end: on the simulator, whose memory is the host's.
 
 use arrow_buffer::{Buffer, ScalarBuffer};
 use devarray::{Array, Context};
@@ -14,16 +14,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stream = context.stream()?;
     let celsius = Buffer::from_vec(vec![-40.0_f64, 0.0, 36.6, 100.0]);
 
-    // In, through a function, and out: the column is where arrow-rs has it, the result where we
-    // have it.
+    // In, through a function, and out: the column stays in the memory of arrow-rs, and the result
+    // in the memory of this library.
     let column = adopt_buffer::<f64, _>(&stream, &celsius)?;
     let fahrenheit = Tensor::from(column.view::<f64>()?.map(&stream, |x| x * 1.8 + 32.0)?);
     let result = ScalarBuffer::<f64>::from(lend_buffer(&fahrenheit, &stream)?);
     assert_eq!(result[..2], [-40.0, 32.0]);
     println!("{celsius:?}\n{result:?}");
 
-    // To and from a device that has memory of its own there is one copy, the transfer: the buffer
-    // is uploaded from where it lies, and the pinned memory of a download becomes a buffer.
+    // A device that has memory of its own needs one copy each way, the transfer: the buffer is
+    // uploaded from its own memory, and the pinned memory of a download becomes a buffer.
     let array = Array::from_slice(&stream, &[4], celsius.typed_data::<f64>())?;
     let pinned = array.view().download(&stream, context.pinned(4)?)?.wait()?;
     assert_eq!(buffer_of_pinned(pinned).typed_data::<f64>(), celsius.typed_data::<f64>());

@@ -1,5 +1,5 @@
-//! A slice of cudarc, computed with by this library and given back as a slice, on one CUDA device.
-//! Where there is none, it says so.
+//! Computes with a slice of cudarc, and gives the result back as a slice, on one CUDA device.
+//! Without a device it says so.
 #![allow(unsafe_code)] // lends a slice
 use std::error::Error;
 

@@ -52,7 +52,7 @@ fn cost<D: Door>(context: &Context<D>) -> Result<()> {
     stream.synchronize()?;
     let out = |consumer| tensor.to_dlpack(&stream, consumer).unwrap();
     let unordered = nanoseconds_of(|()| out(Consumer::Unordered), || ());
-    // SAFETY: as it was exported; nobody writes it.
+    // SAFETY: the structure is as the export made it, and nobody writes the memory.
     let into = |structure| unsafe { Tensor::from_dlpack(&stream, structure) }.unwrap();
     let import = nanoseconds_of(into, || out(Consumer::Unordered));
     let ordered = nanoseconds(|| out(Consumer::Stream(ForeignStream::LEGACY)));

@@ -47,9 +47,9 @@ pub struct ArrayInterface {
 }
 
 impl<D: Door> Tensor<D> {
-    /// The tensor as such a dictionary. The dictionary names `stream`, whose later work runs after
-    /// all work on the tensor. So `stream` must live as long as the dictionary is used. Blocks on a
-    /// device of the host, which has no streams to name; else does not synchronize.
+    /// The entries of the dictionary for this tensor. They name `stream`, whose later work runs after all
+    /// work on the tensor, so `stream` must live as long as the dictionary is used. On a device of the host,
+    /// which has no streams to name, the call blocks; elsewhere it does not synchronize.
     ///
     /// The dictionary does not keep the memory: its publisher must.
     ///
@@ -57,7 +57,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// - [`DoorError::DataType`]: NumPy has no name for the elements.
     /// - [`DoorError::Layout`]: a stride in bytes cannot be written.
-    /// - [`LayoutError::Overflow`](devarray::LayoutError::Overflow), in [`DoorError::Array`]: as of
+    /// - [`LayoutError::Overflow`](devarray::LayoutError::Overflow), in [`DoorError::Array`]: see
     ///   [`Layout::len_bytes`](devarray::Layout::len_bytes).
     /// - Any device error.
     #[track_caller]
@@ -94,9 +94,9 @@ impl<D: Door> Tensor<D> {
         })
     }
 
-    /// A tensor in memory of other code, which keeps it until `owner` is dropped. Does not copy.
-    /// Does not synchronize: if the dictionary names a stream, `stream` waits for it on the
-    /// device. The device is asked whose memory it is, as the dictionary does not say.
+    /// A tensor in memory of other code, which keeps it until `owner` is dropped. Does not copy. Does not
+    /// synchronize: if the dictionary names a stream, `stream` waits for that stream on the device. The
+    /// dictionary does not say whose memory it is, so the device is asked.
     ///
     /// # Errors
     ///
@@ -120,13 +120,13 @@ impl<D: Door> Tensor<D> {
         unsafe { Self::of_interface(stream, interface, false, owner) }
     }
 
-    /// Like [`from_array_interface`](Self::from_array_interface), of memory on a device that the
-    /// publisher names besides: nothing asks whose memory it is.
+    /// Like [`from_array_interface`](Self::from_array_interface), for a publisher that also names the device
+    /// of the memory, so that the device is not asked whose memory it is.
     ///
     /// # Errors
     ///
     /// The errors of [`from_array_interface`](Self::from_array_interface), and [`DoorError::Device`]: this
-    /// device does not reach memory of that one.
+    /// device does not reach the memory of `device`.
     ///
     /// # Safety
     ///

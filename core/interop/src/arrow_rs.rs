@@ -8,8 +8,8 @@
 //! | [`Buffer`] | [`Tensor`] on a device of the host | no: [`adopt_buffer`] |
 //! | [`Tensor`] on a device of the host | [`Buffer`] | no: [`lend_buffer`] |
 //!
-//! To a device that has memory of its own, elements go by an upload from
-//! [`Buffer::typed_data`], as from any slice.
+//! Elements reach a device that has memory of its own by an upload from [`Buffer::typed_data`], as from any
+//! slice.
 #![allow(unsafe_code)] // takes memory that a buffer keeps, and lends memory to buffers
 
 use std::{panic::AssertUnwindSafe, ptr, ptr::NonNull, sync::Arc};
@@ -35,7 +35,7 @@ pub fn buffer_of<T: ArrowNativeType>(array: HostArray<T>) -> Buffer {
     Buffer::from_vec(array.into_vec())
 }
 
-/// The elements of pinned memory. Does not copy: the last buffer gives the memory back to its
+/// The elements of pinned memory. Does not copy: dropping the last buffer gives the memory back to its
 /// source.
 #[must_use]
 pub fn buffer_of_pinned<T: Element + ArrowNativeType, D: Device>(pinned: PinnedBuffer<T, D>) -> Buffer {
@@ -44,8 +44,8 @@ pub fn buffer_of_pinned<T: Element + ArrowNativeType, D: Device>(pinned: PinnedB
     if len_bytes == 0 {
         return Buffer::default();
     }
-    // SAFETY: the memory is there, initialized, as long as the owner, and nobody writes it: the
-    // owner is in nobody's hands.
+    // SAFETY: the memory is there and initialized as long as the owner, and nobody writes it: nobody can
+    // reach the owner.
     unsafe { Buffer::from_custom_allocation(start, len_bytes, Arc::new(AssertUnwindSafe(pinned))) }
 }
 
@@ -75,8 +75,7 @@ pub fn host_array_of<T: ArrowNativeType>(buffer: Buffer, shape: &[usize]) -> Res
     }
     let elements = buffer.into_vec::<T>().unwrap_or_else(|shared| {
         let is_aligned = shared.as_ptr().addr().is_multiple_of(align_of::<T>());
-        // A part of other bytes may begin anywhere; buffers of arrow-rs that are made anew are
-        // aligned.
+        // A part of other bytes may begin at any address; a buffer that arrow-rs makes anew is aligned.
         let aligned = if is_aligned { shared } else { Buffer::from_slice_ref(shared.as_slice()) };
         ScalarBuffer::<T>::from(aligned).to_vec()
     });
@@ -124,15 +123,15 @@ pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &
         read_only: true,
         is_own,
     };
-    // SAFETY: the buffer keeps its bytes, which are initialized, and nobody writes them; the device
-    // reaches memory of the host.
+    // SAFETY: the buffer keeps its bytes, which are initialized, and nobody writes them; the device reaches
+    // memory of the host.
     unsafe { incoming.adopt(stream, buffer.clone()) }
 }
 
 /// The elements of a tensor on a device of the host, in C order. Does not copy. Blocks until all
 /// work on them is finished.
 ///
-/// While there are such buffers, nobody here writes the memory.
+/// While such buffers exist, nobody here writes the memory.
 ///
 /// # Errors
 ///
@@ -157,7 +156,7 @@ pub fn lend_buffer<D: Door>(tensor: &Tensor<D>, stream: &StreamHandle<D>) -> Res
     let start =
         start.ok_or_else(|| crate::error::field("data", "the device has no address for other code"))?;
     let len_bytes = tensor.layout().len() * tensor.data_type().item_bytes();
-    // SAFETY: the elements are there, and were waited for; what is lent keeps them, and lets nobody
+    // SAFETY: the elements are there, and all work on them is finished; `lent` keeps them, and lets nobody
     // write them.
     Ok(unsafe { Buffer::from_custom_allocation(start, len_bytes, Arc::new(AssertUnwindSafe(lent))) })
 }

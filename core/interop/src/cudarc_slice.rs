@@ -2,7 +2,7 @@
 //! it. Needs the feature `cudarc`.
 //!
 //! Both libraries use the primary context of a device, so addresses and streams of one are valid in
-//! the other. Events make the order, on the streams given.
+//! the other. Events order the work on the streams that are given.
 //!
 //! ```no_run
 //! use cudarc::driver::CudaContext;
@@ -31,9 +31,9 @@ use devarray_cuda::CudaDevice;
 
 use crate::{Door, DoorElement, DoorError, Result, device::DeviceId};
 
-/// The array of a slice: one axis. The slice is dropped when the array and all work on it are gone,
-/// at the latest with the context. Does not copy. Does not synchronize: `stream` waits for the
-/// slice's stream.
+/// An array of one axis in the memory of a slice. The slice is dropped when the array and all work
+/// on it are gone, at the latest with the context. Does not copy. Does not synchronize: `stream`
+/// waits for the slice's stream.
 ///
 /// # Errors
 ///
@@ -42,8 +42,8 @@ use crate::{Door, DoorElement, DoorError, Result, device::DeviceId};
 ///
 /// # Safety
 ///
-/// Work on the slice that another stream than its own was given is waited for by its own: cudarc
-/// keeps the event of the last reader alone.
+/// If another stream than the slice's own was given work on the slice, the slice's own stream waits
+/// for that work: cudarc keeps the event of the last reader only.
 #[track_caller]
 pub unsafe fn adopt_slice<T: DoorElement>(
     stream: &StreamHandle<CudaDevice>,
@@ -55,13 +55,13 @@ pub unsafe fn adopt_slice<T: DoorElement>(
     let (address, recorded) = slice.device_ptr_mut(&theirs);
     drop(recorded);
     wait_for(stream, &theirs)?;
-    // SAFETY: the slice owns the memory, which is this device's, and is the owner from now on; the
-    // rest is passed on to the caller.
+    // SAFETY: the slice owns the memory, which is this device's, and stays its owner; the rest is
+    // passed on to the caller.
     Ok(unsafe { Array::adopt_unchecked(stream, address, &layout, slice) }?)
 }
 
-/// The slice of an array, which frees it from now on, in the order of `to`. Does not copy. Does not
-/// synchronize: `to` waits for `stream`, and that for all work on the array.
+/// The slice of an array. From now on the slice frees the memory, in the order of `to`. Does not
+/// copy. Does not synchronize: `to` waits for `stream`, and `stream` for all work on the array.
 ///
 /// # Errors
 ///
@@ -116,7 +116,7 @@ pub fn let_wait(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result
 
 /// The name of a stream while it is borrowed. Null is the legacy default stream.
 fn named(stream: &CudaStream) -> ForeignStream {
-    // SAFETY: a stream of cudarc's, which is there while it is borrowed; the names are used no
+    // SAFETY: a stream of cudarc's, which is there while it is borrowed; the name is not used
     // longer.
     let named = unsafe { ForeignStream::named(stream.cu_stream().expose_provenance() as u64) };
     named.unwrap_or(ForeignStream::LEGACY)

@@ -39,7 +39,7 @@ pub enum Kind {
     Float8E8m0fnu = 14,
 }
 
-/// The type of the elements of an array that goes through a door.
+/// The element type of an array that goes through a door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DataType {
     kind: Kind,
@@ -89,14 +89,15 @@ const ORDER: u8 = if cfg!(target_endian = "little") { b'<' } else { b'>' };
 
 impl DataType {
     /// The type of a DLPack code and a number of bits; none if it does not go through a door: an
-    /// opaque handle, and elements of less than a byte.
+    /// opaque handle, or elements of less than a byte.
     #[must_use]
     pub fn of_dlpack(code: u8, bits: u8) -> Option<Self> {
         let is = |entry: &&Entry| entry.0 as u8 == code && entry.1 == bits;
         ALL.iter().find(is).map(|&(kind, bits, ..)| Self { kind, bits })
     }
 
-    /// The type of a NumPy `typestr`, in this machine's byte order; none if it has none here.
+    /// The type of a NumPy `typestr`, in this machine's byte order; none if there is no such type
+    /// here.
     #[must_use]
     pub fn of_typestr(typestr: &str) -> Option<Self> {
         let (&order, name) = typestr.as_bytes().split_first()?;
@@ -121,7 +122,7 @@ impl DataType {
         is_ordered.then_some(Self { kind, bits })
     }
 
-    /// The type of an Arrow format; none if it is not primitive, or packed.
+    /// The type of an Arrow format; none if the format is not primitive, or packed.
     #[must_use]
     pub fn of_arrow(format: &str) -> Option<Self> {
         let entry = ALL.iter().find(|entry| entry.4 == Some(format))?;
@@ -137,23 +138,23 @@ impl DataType {
 
     fn entry(self) -> &'static Entry {
         let is = |entry: &&Entry| (entry.0, entry.1) == (self.kind, self.bits);
-        // Made from this table alone; the first entry is never reached.
+        // Values are made from this table alone, so the first entry is never the answer.
         ALL.iter().find(is).unwrap_or(&ALL[0])
     }
 
-    /// The meaning of its bits.
+    /// The kind of its bits.
     #[must_use]
     pub const fn kind(self) -> Kind {
         self.kind
     }
 
-    /// Bits of an element.
+    /// The number of bits of an element.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.bits
     }
 
-    /// Bytes of an element.
+    /// The number of bytes of an element.
     #[must_use]
     pub const fn item_bytes(self) -> usize {
         self.bits as usize / 8
@@ -228,12 +229,12 @@ impl fmt::Display for DataType {
     note = "an array of such elements goes through a door as an array of their parts: see `ErasedArray` and `Tensor::new`"
 )]
 pub trait DoorElement: Element {
-    /// Its name, for elements of the same size. With another size, using it in a door does not
-    /// compile.
+    /// The name of elements of this size. A name for another size does not compile where it is used
+    /// in a door.
     const DATA_TYPE: DataType;
 }
 
-/// The name of a type, which is of its size: other code believes it.
+/// The name of a type. Other code believes it, so its size is checked.
 pub(crate) const fn data_type_of<T: DoorElement>() -> DataType {
     const { assert!(T::DATA_TYPE.item_bytes() == T::BYTES, "the data type is of the size of the element") };
     T::DATA_TYPE

@@ -45,16 +45,17 @@ impl fmt::Display for DeviceId {
     }
 }
 
-/// A device whose memory goes through the doors.
+/// A device whose memory can go through the doors.
 ///
 /// Other backends can implement it too: the required methods name the device, its streams and its
-/// events to other code, and wait for other work.
+/// events to other code, and wait for the work of other code.
 ///
 /// # Safety
 ///
-/// Like [`ForeignMemory`]. Addresses are what they are said to be, for as long as the memory is
-/// allocated; a device that [is the host's](Self::is_host) has, after a wait of the host, all that
-/// was waited for in the memory; and waits for events order what they say.
+/// The contract of [`ForeignMemory`] holds. Addresses are what the methods say, as long as the
+/// memory is allocated. If the device [is the host's](Self::is_host), the memory holds, after a
+/// wait of the host, the results of all work that was waited for. Waits for events make the order
+/// that they promise.
 #[diagnostic::on_unimplemented(
     message = "memory of the device `{Self}` does not go through the doors",
     note = "the features `cuda` and `mock` of devarray-interop open them for these backends"
@@ -63,10 +64,10 @@ pub unsafe trait Door: ForeignMemory {
     /// The number of this device in other code.
     fn id(&self) -> DeviceId;
 
-    /// Whether this device reaches memory of that one at its address.
+    /// Whether this device reaches memory of `other` at its address.
     fn reaches(&self, other: DeviceId) -> bool;
 
-    /// Whether the memory is host memory to other code. If so, there are no streams, and waits of
+    /// Whether other code sees the memory as host memory. If so, there are no streams, and waits of
     /// the host make the order; otherwise streams do.
     fn is_host(&self) -> bool {
         false
@@ -77,8 +78,8 @@ pub unsafe trait Door: ForeignMemory {
         Some(address)
     }
 
-    /// Other code on the host has the elements from now on, also to write if `write` is set. The
-    /// work on them was waited for.
+    /// Other code on the host has the elements from now on, and may write them if `write` is set.
+    /// All work on them is finished.
     fn lend_to_host(&self, elements: &ErasedView<'_, Self>, write: bool) {
         let _ = (elements, write);
     }
@@ -96,8 +97,8 @@ pub unsafe trait Door: ForeignMemory {
     /// The handle of an event, as other code has it; none on a device of the host.
     fn event_handle(event: &Self::Event) -> Option<*mut c_void>;
 
-    /// Makes everything enqueued later run after an event of other code, given by its handle. Does
-    /// not synchronize.
+    /// Makes everything that is enqueued later run after an event of other code, given by its
+    /// handle. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -105,6 +106,6 @@ pub unsafe trait Door: ForeignMemory {
     ///
     /// # Safety
     ///
-    /// The event is there, and of the kind that this device has.
+    /// The event exists, and is of the kind that this device has.
     unsafe fn wait_for_event(stream: &Self::Stream, handle: *mut c_void) -> Result<()>;
 }

@@ -1,11 +1,11 @@
-//! Why memory cannot go through a door.
+//! The reasons why memory cannot go through a door.
 
 use thiserror::Error;
 
 use crate::{DataType, device::DeviceId};
 
-/// Why memory cannot go through a door. Nothing else has happened, and a refused import was given
-/// back: its deleter was called.
+/// The reason why memory cannot go through a door. An error has no other effect, and a refused
+/// import was given back: its deleter was called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DoorError {
@@ -25,12 +25,12 @@ pub enum DoorError {
         /// The importing device.
         own: DeviceId,
     },
-    /// Elements for which the other side, or this one, has no type.
+    /// Elements of a type that the other side, or this one, does not have.
     #[error("elements of type {data_type} {reason}")]
     DataType {
         /// The type.
         data_type: DataType,
-        /// The mistake in it.
+        /// The problem with it.
         reason: &'static str,
     },
     /// The type of the elements is not the one that was asked for.
@@ -46,14 +46,14 @@ pub enum DoorError {
     Field {
         /// The field of the structure, as its standard calls it.
         field: &'static str,
-        /// The mistake in it.
+        /// The problem with it.
         reason: &'static str,
     },
-    /// The memory is read-only, and the form cannot say so, or somebody wants to write.
+    /// The memory is read-only. Either the form cannot say so, or the caller wants to write.
     #[error("the memory is read-only")]
     ReadOnly,
-    /// The layout reaches an element by several indices, as a broadcast does, so that nobody may
-    /// write; and the form cannot say so, or somebody wants to write.
+    /// The layout reaches an element by several indices, as a broadcast does, so nobody may write.
+    /// Either the form cannot say so, or the caller wants to write.
     #[error(
         "elements share memory, so it is read-only: copy the array, or ask for DLPack 1.0, which says so"
     )]
@@ -63,13 +63,13 @@ pub enum DoorError {
         "the memory is shared: drop what else was made from the array, or was exported, before it is written"
     )]
     Shared,
-    /// The form has no room for such a layout.
+    /// The form cannot describe such a layout.
     #[error("the layout cannot be told in this form: {reason}")]
     Layout {
-        /// The mistake in it.
+        /// The problem with it.
         reason: &'static str,
     },
-    /// The error of the library.
+    /// An error of `devarray`.
     #[error(transparent)]
     Array(#[from] devarray::Error),
 }

@@ -1,4 +1,4 @@
-//! Panics kept from code in C, which no panic may reach: the process would abort.
+//! Keeps panics away from C code: a panic that reached it would abort the process.
 
 use std::{
     any::Any,
@@ -6,8 +6,8 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// Runs a function that code in C calls: a panic ends here, and its message is the error. The panic
-/// hook has told of it before.
+/// Runs a function that C code calls: a panic ends here, and its message is the error. The panic
+/// hook has reported it before.
 ///
 /// ```
 /// use devarray_interop::catch_for_c;
@@ -38,10 +38,9 @@ fn told(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// Drops an object that other code gives back. The destructor of something attached to the memory
-/// may panic.
+/// Drops an object that other code gives back. The destructor of an attached object may panic.
 pub(crate) fn drop_for_c<T>(value: T) {
-    // The panic hook told of it; nobody else can be told.
+    // The panic hook reported it; there is nobody else to tell.
     let _ = catch_for_c(|| drop(value));
 }
 
@@ -59,7 +58,7 @@ mod tests {
         }
     }
 
-    /// Also a payload that panics when it is dropped, which the twin shows.
+    /// Covers a payload that panics when it is dropped.
     #[test]
     fn no_panic_gets_out() {
         assert_eq!(catch_for_c(|| 7), Ok(7));

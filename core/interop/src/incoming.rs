@@ -1,4 +1,4 @@
-//! Descriptions of memory by structures of other code, checked before anything is used.
+//! Checks descriptions of memory by structures of other code, before anything is used.
 #![allow(unsafe_code)] // adopts memory as its callers vouch for it
 
 use devarray::{ErasedArray, Layout, LayoutError, StreamHandle};
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{DataType, Door, Result, Tensor, device::DeviceId, error::DoorError, error::field};
 
-/// Axes that any interface can have: NumPy's most.
+/// The most axes that any interface allows: NumPy's limit.
 pub(crate) const MOST_AXES: usize = 64;
 
 /// Memory as a structure describes it.
@@ -23,7 +23,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Axes as they are written in structures.
+    /// The shape in a structure.
     ///
     /// # Errors
     ///
@@ -37,11 +37,11 @@ impl Incoming {
         Ok(shape)
     }
 
-    /// The tensor of the memory, given back by dropping `owner`.
+    /// A tensor in the memory. Dropping `owner` gives the memory back.
     ///
     /// # Safety
     ///
-    /// Like [`Array::adopt`](devarray::Array::adopt), of the memory that is described.
+    /// Like [`Array::adopt`](devarray::Array::adopt), for the memory that is described.
     #[track_caller]
     pub(crate) unsafe fn adopt<D: Door>(
         mut self,
@@ -53,7 +53,7 @@ impl Incoming {
             return Err(field("ndim", "more than 64 axes"));
         }
         for (stride, &extent) in self.strides.iter_mut().zip(&self.shape) {
-            // Never stepped over, so it may be anything.
+            // This stride is never stepped over, so it may be anything.
             if extent <= 1 && stride.checked_mul(item_bytes.cast_signed()).is_none() {
                 *stride = 0;
             }
@@ -71,7 +71,7 @@ impl Incoming {
         let below = (low as u64).checked_mul(item_bytes as u64);
         let start = below.and_then(|below| self.address.checked_sub(below));
         let start = start.filter(|&start| start > 0).ok_or(field("strides", "they reach below address 0"))?;
-        // Checked before it is unwrapped: moving a layout costs as much as taking a lock.
+        // Checked before the layout is moved: a move costs as much as taking a lock.
         let layout = if repeats { self.once(low) } else { Layout::new(&self.shape, &self.strides, low) };
         let layout = layout.as_ref().map_err(LayoutError::clone)?;
         let array = if self.is_own {
@@ -91,8 +91,8 @@ impl Incoming {
         Ok(Tensor::imported(array, layout, self.data_type, self.read_only || repeats))
     }
 
-    /// The number of elements between the lowest and the first, and whether some are reached
-    /// several times.
+    /// The number of elements from the lowest address to element `[0, …, 0]`, and whether some
+    /// elements are reached several times.
     #[track_caller]
     fn lowest(&self) -> Result<(usize, bool)> {
         let (mut low, mut repeats) = (0_usize, false);
@@ -107,7 +107,7 @@ impl Incoming {
         Ok((low, repeats))
     }
 
-    /// The layout with every repetition left out.
+    /// The layout with each repeated axis reduced to one element.
     fn once(&self, low: usize) -> Result<Layout, LayoutError> {
         let extents = self.shape.iter().zip(&self.strides);
         let shape: SmallVec<[usize; 6]> =
@@ -116,11 +116,12 @@ impl Incoming {
     }
 }
 
-/// Whether memory is this device's. Memory of no one device that this one reaches is not.
+/// Whether memory is this device's. Memory that belongs to no single device is not, even if this
+/// one reaches it.
 ///
 /// # Errors
 ///
-/// [`DoorError::Device`]: it is of a device that this one does not reach.
+/// [`DoorError::Device`]: it belongs to a device that this one does not reach.
 #[track_caller]
 pub(crate) fn is_own<D: Door>(stream: &StreamHandle<D>, found: DeviceId) -> Result<bool> {
     let (device, own) = (stream.device(), stream.device().id());
@@ -130,7 +131,7 @@ pub(crate) fn is_own<D: Door>(stream: &StreamHandle<D>, found: DeviceId) -> Resu
     Err(DoorError::Device { found, own })
 }
 
-/// Strides in elements of strides in bytes.
+/// Converts strides in bytes to strides in elements.
 #[track_caller]
 pub(crate) fn strides_in_items(
     strides_bytes: &[i64],

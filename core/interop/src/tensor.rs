@@ -1,4 +1,4 @@
-//! An array on its way through a door.
+//! An array that goes through a door.
 #![allow(unsafe_code)] // takes a promise that memory may be written; performs no unsafe operation
 
 use std::{any::Any, fmt, sync::Arc};
@@ -20,9 +20,9 @@ use crate::{DataType, Door, DoorElement, DoorError, Result, data_type::data_type
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Consumer {
-    /// Later work of this stream runs after all work here. The host does not wait. The stream must
-    /// stay until the memory comes back, which is then freed after all work of the stream. A device
-    /// of the host has no streams: there it means [`Host`](Self::Host).
+    /// Later work of this stream runs after all work here. The host does not wait. The stream must stay until
+    /// the memory comes back; the memory is then freed after all work of the stream. A device of the host has
+    /// no streams; for it this means [`Host`](Self::Host).
     Stream(ForeignStream),
     /// Like [`Stream`](Self::Stream), for a stream that may be gone when the memory comes back.
     /// Giving the memory back then blocks until the whole device is finished, since memory comes
@@ -61,8 +61,8 @@ pub enum Consumer {
 /// ```
 pub struct Tensor<D: Door> {
     memory: Arc<Memory<D>>,
-    /// `None` means the array's own, which most tensors have. Kept behind a pointer, as layouts are
-    /// large and tensors are moved about.
+    /// `None` means the array's own layout, which most tensors have. Kept behind a pointer: layouts are
+    /// large, and tensors are often moved.
     layout: Option<Arc<Layout>>,
     data_type: DataType,
     /// The producer, or a caller here, forbids writing.
@@ -72,7 +72,7 @@ pub struct Tensor<D: Door> {
 }
 
 impl<D: Door> Tensor<D> {
-    /// A tensor of an array whose element type is known at run time alone.
+    /// A tensor of an array whose element type is known only at run time.
     ///
     /// # Errors
     ///
@@ -85,8 +85,7 @@ impl<D: Door> Tensor<D> {
         Ok(Self { memory: Memory::new(array), layout: None, data_type, read_only: false, repeats: false })
     }
 
-    /// The tensor of an import. A layout that is not the array's was checked against it, and
-    /// repeats elements.
+    /// The tensor of an import. If `layout` is given, it was checked against the array, and repeats elements.
     #[inline]
     pub(crate) fn imported(
         array: ErasedArray<D>,
@@ -116,9 +115,9 @@ impl<D: Door> Tensor<D> {
         Self { read_only: false, repeats: false, ..self }
     }
 
-    /// Returns the same memory under another layout, as a transform makes it of this one's: the two share
-    /// the memory. Nobody writes it under a layout that reaches an element by several indices, or
-    /// may do so, as a broadcast and windows that overlap do.
+    /// Returns the same memory under another layout, made by a transform of this tensor's layout. Nobody
+    /// writes it under a layout that reaches, or may reach, an element by several indices, as a broadcast and
+    /// overlapping windows do.
     ///
     /// ```
     /// use devarray::{Array, Context, NdLayout};
@@ -143,12 +142,12 @@ impl<D: Door> Tensor<D> {
         Ok(Self { memory: Arc::clone(&self.memory), layout: Some(Arc::new(layout)), repeats, ..*self })
     }
 
-    /// The object that a binding to another language keeps with the memory: `new` makes it for the
-    /// first that asks, and all tensors in the memory have it, under whatever layout. None if
-    /// something of another type is kept.
+    /// The object that a binding to another language keeps with the memory. `new` makes it for the first
+    /// caller, and all tensors in the memory have it, under any layout. None if an object of another type is
+    /// kept.
     ///
-    /// No lock is held while `new` runs, so `new` may ask for the object itself. If several threads
-    /// make one at a time, the first that is done is kept, and the others are dropped.
+    /// No lock is held while `new` runs, so `new` may ask for the object itself. If several threads make one
+    /// at the same time, the first that is finished is kept, and the others are dropped.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -245,7 +244,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// The errors of [`view_mut`](Self::view_mut), but for the type.
+    /// The errors of [`view_mut`](Self::view_mut), except the one about the type.
     #[track_caller]
     pub fn erased_mut(&mut self) -> Result<ErasedViewMut<'_, D>> {
         self.check_writable()?;
@@ -256,7 +255,7 @@ impl<D: Door> Tensor<D> {
         }
     }
 
-    /// A copy in memory of its own: dense, in the order of the axes of this tensor. Does not
+    /// A copy in its own memory: dense, with the axes in the order of this tensor's strides. Does not
     /// synchronize.
     ///
     /// # Errors
@@ -271,7 +270,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// Devices without addresses for other code fail; other devices do not.
+    /// Only on a device without addresses for other code.
     #[track_caller]
     pub fn address(&self) -> Result<u64> {
         if self.layout().is_empty() {

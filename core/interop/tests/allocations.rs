@@ -1,4 +1,4 @@
-//! Allocations of the doors: one for each object that must have a place of its own.
+//! Counts the allocations of the doors: one for each object that needs a place of its own.
 #![allow(unsafe_code, clippy::unwrap_used)] // counts allocations, and stands for other code
 
 use std::{
@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of a call, and its result.
+/// The number of allocations of a call, and its result.
 fn counted<R>(call: impl FnOnce() -> R) -> (usize, R) {
     let before = ALLOCATIONS.get();
     let answer = black_box(call());
@@ -48,17 +48,17 @@ fn open() -> (Context<MockDevice>, StreamHandle<MockDevice>) {
     (context, stream)
 }
 
-/// Allocations of the simulator itself to adopt memory that it has.
+/// The number of allocations of the simulator itself when it adopts memory that it has.
 fn of_the_simulator(context: &Context<MockDevice>, array: &ErasedArray<MockDevice>) -> usize {
     let start = array.address();
-    // SAFETY: memory of the array, which stays.
+    // SAFETY: memory of the array, which outlives this.
     let adopt = || unsafe { context.device().adopt(start, 0..64) }.unwrap();
-    // The first time its own lists may grow.
+    // The first call may grow the simulator's own lists.
     drop(adopt());
     counted(adopt).0
 }
 
-/// Owner, allocation and tensor: three places. A layout with gaps is the fourth.
+/// Three places: the owner, the allocation and the tensor. A layout with gaps is the fourth.
 #[test]
 fn an_import_allocates_three_times() {
     let (context, stream) = open();
@@ -71,7 +71,7 @@ fn an_import_allocates_three_times() {
         let shown = tensor.with_layout(layout).unwrap();
         for _ in 0..3 {
             let exported = shown.to_dlpack(&stream, Consumer::Unordered).unwrap();
-            // SAFETY: as it was exported, and nobody writes it.
+            // SAFETY: the structure is as the export made it, and nobody writes the memory.
             let (found, imported) = counted(|| unsafe { Tensor::from_dlpack(&stream, exported) }.unwrap());
             assert_eq!(found - own, due, "{:?}", shown.layout());
             drop(imported);
@@ -79,7 +79,7 @@ fn an_import_allocates_three_times() {
     }
 }
 
-/// The structure and its numbers are one place, shared with the keeper of the memory.
+/// The structure and its extents and strides share one place with the object that keeps the memory.
 #[test]
 fn an_export_allocates_once() {
     let (_, stream) = open();
@@ -95,7 +95,7 @@ fn an_export_allocates_once() {
     }
 }
 
-/// The twin: nine axes do not fit, and the counter sees them.
+/// The twin: nine axes do not fit beside the structure, and the counter shows it.
 #[test]
 fn nine_axes_are_counted() {
     let (context, stream) = open();
@@ -104,7 +104,7 @@ fn nine_axes_are_counted() {
     let tensor = Tensor::new(array, devarray_interop::DataType::of_name("float32").unwrap()).unwrap();
     stream.synchronize().unwrap();
     let (exporting, exported) = counted(|| tensor.to_dlpack(&stream, Consumer::Unordered).unwrap());
-    // SAFETY: as it was exported, and nobody writes it.
+    // SAFETY: the structure is as the export made it, and nobody writes the memory.
     let (importing, _imported) = counted(|| unsafe { Tensor::from_dlpack(&stream, exported) }.unwrap());
     assert!(exporting > 1 && importing - own > 3, "{exporting} {importing}");
 }

@@ -1,5 +1,5 @@
-//! Buffers of arrow-rs: the same memory at both ends where that can be, given back once, and not
-//! written while somebody has it.
+//! Buffers of arrow-rs: both ends have the same memory where that is possible; it is given back
+//! once, and nobody writes it while somebody has it.
 #![allow(clippy::unwrap_used)] // a test
 
 use std::thread;
@@ -25,14 +25,14 @@ fn host_arrays_keep_their_memory() {
     let there = array.as_slice().as_ptr();
     let buffer = buffer_of(array);
     assert_eq!(buffer.as_ptr(), there.cast());
-    // Shared, so a copy; alone, the memory itself.
+    // A shared buffer is copied; an unshared one gives its memory itself.
     let copy = host_array_of::<f32>(buffer.clone(), &[6]).unwrap();
     assert_ne!(copy.as_slice().as_ptr(), there);
     let back = host_array_of::<f32>(buffer, &[3, 2]).unwrap();
     assert_eq!((back.as_slice().as_ptr(), back.as_slice()), (there, copy.as_slice()));
 }
 
-/// A part of other bytes may begin anywhere, and need not be whole elements.
+/// A part of other bytes may begin at any address, and need not be whole elements.
 #[test]
 fn parts_of_buffers_are_copied() {
     let bytes = Buffer::from_vec((0..17_u8).collect::<Vec<_>>());

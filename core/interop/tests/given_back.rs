@@ -1,5 +1,6 @@
 //! Memory that comes in is given back once: from another thread, while a panic unwinds, with work
-//! in flight, whatever an Arrow structure says. The twins show that the count would tell.
+//! in flight, whatever an Arrow structure says. The twins show that the count would notice a
+//! mistake.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code
 
 use std::{
@@ -46,7 +47,7 @@ impl Producer {
     }
 
     fn gone(context: *mut c_void) {
-        // SAFETY: the producer that the structure was made with, which is given back once.
+        // SAFETY: the producer that the structure was made with; it is given back once.
         let producer = unsafe { Box::from_raw(context.cast::<Self>()) };
         producer.count.fetch_add(1, SeqCst);
     }
@@ -58,13 +59,13 @@ unsafe extern "C" fn delete(structure: *mut ManagedTensorVersioned) {
 }
 
 unsafe extern "C" fn release(array: *mut ArrowArray) {
-    // SAFETY: there while it is released.
+    // SAFETY: the structure is there while it is released.
     let array = unsafe { &mut *array };
     array.release = None;
     Producer::gone(array.private_data);
 }
 
-/// 64 numbers on a device of this kind, by DLPack.
+/// 64 numbers on a device of this kind, as a DLPack structure.
 fn exported(count: &Arc<AtomicUsize>, kind: i32, number: i32) -> Owned<ManagedTensorVersioned> {
     let mut producer = Producer::new(count);
     let extents = producer.extents.as_mut_ptr();
@@ -84,7 +85,7 @@ fn exported(count: &Arc<AtomicUsize>, kind: i32, number: i32) -> Owned<ManagedTe
         flags: 0,
         dl_tensor,
     });
-    // SAFETY: as made here, and given away.
+    // SAFETY: made above, and given away.
     unsafe { Owned::from_raw(NonNull::from(Box::leak(structure))) }
 }
 
@@ -95,11 +96,11 @@ fn open() -> (MockDevice, StreamHandle<MockDevice>) {
 }
 
 fn imported(count: &Arc<AtomicUsize>, stream: &StreamHandle<MockDevice>) -> Tensor<MockDevice> {
-    // SAFETY: 64 numbers, which nobody else uses, until they are given back.
+    // SAFETY: 64 numbers that nobody else uses until they are given back.
     unsafe { Tensor::from_dlpack(stream, exported(count, DeviceId::CPU, 0)) }.unwrap()
 }
 
-/// Without work there is nothing to wait for.
+/// There is no work to wait for.
 #[test]
 fn what_was_not_used_is_given_back_at_once() {
     let ((device, stream), count) = (open(), Arc::default());
@@ -107,7 +108,8 @@ fn what_was_not_used_is_given_back_at_once() {
     assert_eq!((count.load(SeqCst), device.report().adopted), (1, 0));
 }
 
-/// The twin: with work in flight it is not, and then by whoever comes by next.
+/// The twin: with work in flight the memory is kept, and the next import after the end of the work
+/// gives it back.
 #[test]
 fn what_is_in_use_is_given_back_when_the_work_is_over() {
     let ((device, stream), count, next) = (open(), Arc::default(), Arc::default());
@@ -123,7 +125,7 @@ fn what_is_in_use_is_given_back_when_the_work_is_over() {
     assert_eq!((device.report().findings, device.report().adopted), (vec![], 0));
 }
 
-/// One stream takes memory in and another one uses it.
+/// One stream takes the memory in, and another one uses it.
 #[test]
 fn work_of_another_stream_keeps_it() {
     let ((device, stream), count) = (open(), Arc::default());
@@ -162,7 +164,6 @@ fn a_panic_gives_it_back_once() {
     assert_eq!((count.load(SeqCst), device.report().adopted), (2, 0));
 }
 
-/// The twin: what is forgotten is not given back, and the count says so.
 /// Attached to memory; its destructor panics.
 struct Panics(Arc<AtomicUsize>);
 
@@ -173,7 +174,7 @@ impl Drop for Panics {
     }
 }
 
-/// A way out.
+/// A way to export a tensor.
 type Way = fn(&Tensor<MockDevice>, &StreamHandle<MockDevice>) -> Box<dyn Any>;
 
 #[test]
@@ -209,7 +210,7 @@ fn what_is_forgotten_is_not_given_back() {
     assert_eq!((count.load(SeqCst), device.report().adopted), (0, 1));
 }
 
-/// Memory of no one device, whatever number it is given.
+/// Memory that belongs to no single device, whatever number the structure gives.
 #[test]
 fn memory_that_any_device_reaches_comes_in() {
     for (kind, number) in [(DeviceId::CUDA_HOST, 0), (DeviceId::CUDA_MANAGED, 7)] {
@@ -220,7 +221,8 @@ fn memory_that_any_device_reaches_comes_in() {
     }
 }
 
-/// The host waits for no event of a device, and memory of the CPU has none, whatever is there.
+/// The host cannot wait for an event of a device; memory of the CPU has no events, so there the
+/// field is ignored.
 #[test]
 fn an_event_that_nobody_waits_for_is_refused() {
     for (device_type, is_refused) in [(DeviceId::CUDA_HOST, true), (DeviceId::CPU, false)] {
@@ -229,7 +231,7 @@ fn an_event_that_nobody_waits_for_is_refused() {
             column.device_type = device_type;
             column.sync_event = ptr::dangling_mut();
         });
-        // SAFETY: 64 numbers, which nobody writes, until they are released.
+        // SAFETY: 64 numbers that nobody writes until they are released.
         let tensor = unsafe { Tensor::from_arrow(&stream, &schema(), column) };
         assert_eq!(tensor.is_err(), is_refused, "{device_type}");
         assert_eq!(count.load(SeqCst), usize::from(is_refused));
@@ -239,12 +241,13 @@ fn an_event_that_nobody_waits_for_is_refused() {
     }
 }
 
-/// Read-only by the form, and written on the word of who knows better.
+/// A column is read-only by its form, and is written when the caller promises that nobody else has
+/// it.
 #[test]
 fn who_vouches_for_it_writes_a_column() {
     let ((device, stream), count) = (open(), Arc::default());
     let column = column(&count, |_| {});
-    // SAFETY: 64 numbers, which nobody else uses, until they are released.
+    // SAFETY: 64 numbers that nobody else uses until they are released.
     let tensor = unsafe { Tensor::from_arrow(&stream, &schema(), column) }.unwrap();
     let mut clone = tensor.clone();
     assert_eq!(clone.view_mut::<u32>().unwrap_err(), DoorError::ReadOnly);
@@ -258,7 +261,7 @@ fn who_vouches_for_it_writes_a_column() {
     assert_eq!((count.load(SeqCst), device.report().findings), (1, vec![]));
 }
 
-/// A schema of `uint32` that nothing is given back of.
+/// A schema of `uint32` whose release frees nothing.
 fn schema() -> OwnedSchema {
     let schema = ArrowSchema {
         format: c"I".as_ptr(),
@@ -271,16 +274,16 @@ fn schema() -> OwnedSchema {
         release: Some(keep),
         private_data: ptr::null_mut(),
     };
-    // SAFETY: as made here, and given away.
+    // SAFETY: made above, and given away.
     unsafe { OwnedSchema::from_raw(schema) }
 }
 
 unsafe extern "C" fn keep(schema: *mut ArrowSchema) {
-    // SAFETY: there while it is released.
+    // SAFETY: the structure is there while it is released.
     unsafe { (*schema).release = None };
 }
 
-/// A column of 64 numbers, with a lie.
+/// A column of 64 numbers, changed by `lie`.
 fn column(count: &Arc<AtomicUsize>, lie: impl FnOnce(&mut ArrowDeviceArray)) -> OwnedArray {
     let producer = Box::leak(Producer::new(count));
     let array = ArrowArray {
@@ -299,7 +302,7 @@ fn column(count: &Arc<AtomicUsize>, lie: impl FnOnce(&mut ArrowDeviceArray)) -> 
     let mut column =
         ArrowDeviceArray { array, device_id: -1, device_type: DeviceId::CPU, sync_event, reserved };
     lie(&mut column);
-    // SAFETY: pointers are null or lead to what they say.
+    // SAFETY: pointers are null or lead to what their names say.
     unsafe { OwnedArray::from_raw(column) }
 }
 
@@ -310,8 +313,8 @@ fn numbers() -> impl Strategy<Value = i64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
-    /// Nothing is read here: a column may be accepted and lead outside the memory, which only its
-    /// producer can know.
+    /// Nothing is read here: an accepted column may lead outside the memory, and only its producer
+    /// can know.
     #[test]
     fn whatever_a_column_says_it_is_released_once(
         length in numbers(), offset in numbers(), null_count in prop_oneof![6 => Just(0), 1 => numbers()],
@@ -334,7 +337,7 @@ proptest! {
                 array.buffers = ptr::null_mut();
             }
         });
-        // SAFETY: no work is given to what comes out.
+        // SAFETY: the tensor is given no work.
         let answer = unsafe { Tensor::from_arrow(&stream, &schema(), told) };
         if let Ok(tensor) = &answer {
             prop_assert!(tensor.is_read_only());
@@ -345,8 +348,8 @@ proptest! {
     }
 }
 
-/// An attached object may be asked for while it is made, on this thread and on another one: nobody
-/// holds a lock meanwhile. The first that is done stays, and the others are dropped.
+/// An attached object may be asked for while it is being made, on this thread and on another one:
+/// no lock is held meanwhile. The first that is finished stays, and the others are dropped.
 #[test]
 fn what_is_attached_may_ask_for_what_is_attached() {
     struct Counted(u8, Arc<AtomicUsize>);
@@ -367,7 +370,7 @@ fn what_is_attached_may_ask_for_what_is_attached() {
     });
     assert_eq!(attached.map(|counted| counted.0), Some(1));
     assert_eq!(count.load(SeqCst), 1, "the second was dropped");
-    // Also if making one fails.
+    // This also holds if making one fails.
     let tensor = Tensor::from(Array::<u32, _>::zeros(&stream, &[3]).unwrap());
     let failed = catch_unwind(AssertUnwindSafe(|| tensor.attached(|| -> u8 { panic!("not made") }).copied()));
     assert!(failed.is_err());

@@ -1,6 +1,6 @@
 //! Structures of hostile producers: whatever they say, the answer is an error or a tensor inside
-//! the memory, and the deleter is called once. The twin forgets to own the structure, and is found
-//! out by the count.
+//! the memory, and the deleter is called once. The twin forgets the structure, and the count shows
+//! it.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code
 
 use std::{
@@ -27,7 +27,7 @@ use devarray_interop::{
 use devarray_mock::MockDevice;
 use proptest::prelude::*;
 
-/// Bytes of the memory that structures describe, or claim to.
+/// The size of the memory that structures describe, or claim to describe, in bytes.
 const MEMORY_BYTES: usize = 4096;
 
 /// Memory that a producer keeps until its deleter is called.
@@ -38,7 +38,7 @@ struct Producer {
     deletes: Arc<AtomicUsize>,
 }
 
-/// The claims of a structure.
+/// The fields of a structure, which may lie.
 #[derive(Debug, Clone)]
 struct Claim {
     major: u32,
@@ -56,7 +56,7 @@ struct Claim {
 }
 
 impl Claim {
-    /// One that is right: a matrix of f32 in the middle of the memory.
+    /// A true claim: a matrix of f32 in the middle of the memory.
     fn right() -> Self {
         Self {
             major: 1,
@@ -102,7 +102,7 @@ fn producer_of(claim: &Claim, deletes: &Arc<AtomicUsize>) -> Box<Producer> {
 }
 
 fn gone(context: *mut c_void) {
-    // SAFETY: the producer that the structure was made with, whose deleter is called once.
+    // SAFETY: the producer that the structure was made with; its deleter is called once.
     let producer = unsafe { Box::from_raw(context.cast::<Producer>()) };
     producer.deletes.fetch_add(1, SeqCst);
 }
@@ -145,7 +145,7 @@ fn legacy(claim: &Claim, deletes: &Arc<AtomicUsize>) -> Owned<ManagedTensor> {
     unsafe { Owned::from_raw(NonNull::from(Box::leak(structure))) }
 }
 
-/// A simulator that takes memory of the host in.
+/// A simulator that takes in memory of the host.
 fn stream() -> (MockDevice, StreamHandle<MockDevice>) {
     let device = MockDevice::builder().adopts_host_memory(true).build();
     let stream = Context::new(device.clone()).unwrap().stream().unwrap();
@@ -155,8 +155,8 @@ fn stream() -> (MockDevice, StreamHandle<MockDevice>) {
 fn import(claim: &Claim) -> (Result<Vec<f32>, DoorError>, usize) {
     let (device, stream) = stream();
     let deletes = Arc::default();
-    // SAFETY: what the claim describes is read below only if it lies inside the memory, which the
-    // claims of these tests that are accepted do; the memory stays until the deleter.
+    // SAFETY: the elements are read below only if they lie inside the memory, as they do for every
+    // claim of these tests that is accepted; the memory stays until the deleter runs.
     let answer = unsafe { Tensor::from_dlpack(&stream, versioned(claim, &deletes)) };
     let values = answer.and_then(|tensor| Ok(tensor.view::<f32>()?.to_vec(&stream)?));
     drop(stream);
@@ -165,8 +165,8 @@ fn import(claim: &Claim) -> (Result<Vec<f32>, DoorError>, usize) {
     (values, deletes.load(SeqCst))
 }
 
-/// Element `(i, j)` of a claim's memory, which holds the numbers 0, 1, 2 … as u64: as f32, and so
-/// from their lower halves.
+/// Element `(i, j)` of a claim's memory, read as f32. The memory holds the numbers 0, 1, 2 … as
+/// u64, so an f32 is the lower half of one.
 fn naive(claim: &Claim) -> Vec<f32> {
     let strides = claim.strides.clone().unwrap();
     let at = |i: i64, j: i64| claim.byte_offset.cast_signed() / 4 + i * strides[0] + j * strides[1];
@@ -191,7 +191,7 @@ fn what_is_right_is_read_where_it_lies() {
     assert_eq!(deletes.load(SeqCst), 1);
 }
 
-/// Memory that may not be written, or whose elements repeat, is not.
+/// Read-only memory is not written, nor is memory whose elements repeat.
 #[test]
 fn read_only_memory_is_not_written() {
     let repeated = Claim { strides: Some(vec![0, 1]), ..Claim::right() };
@@ -203,7 +203,7 @@ fn read_only_memory_is_not_written() {
         assert_eq!(tensor.view_mut::<f32>().unwrap_err(), DoorError::ReadOnly);
         assert_eq!(tensor.to_dlpack_legacy(&stream, Consumer::Host).unwrap_err(), DoorError::ReadOnly);
     }
-    // The twin: without the flag it is.
+    // The twin: without the flag it is written.
     let ((_, stream), deletes) = (stream(), Arc::default());
     // SAFETY: as in `import`.
     let mut tensor = unsafe { Tensor::from_dlpack(&stream, versioned(&Claim::right(), &deletes)) }.unwrap();
@@ -211,7 +211,7 @@ fn read_only_memory_is_not_written() {
     assert_eq!(tensor.view::<f32>().unwrap().to_vec(&stream).unwrap(), [5.0; 12]);
 }
 
-/// Each field, wrong alone.
+/// Each claim has one wrong field.
 #[test]
 fn every_lie_is_an_error_and_one_delete() {
     let right = Claim::right();
@@ -249,18 +249,18 @@ fn every_lie_is_an_error_and_one_delete() {
         assert!(answer.is_err(), "{lie:?}: {answer:?}");
         assert_eq!(deletes, 1, "{lie:?}");
     }
-    // No elements, and so nothing to lie about.
+    // Without elements there is nothing to lie about.
     for empty in [vec![0, 4], vec![i64::MAX, 0]] {
         let claim = Claim { shape: empty, has_data: false, strides: None, ..right.clone() };
         assert_eq!(import(&claim), (Ok(vec![]), 1), "{claim:?}");
     }
-    // An axis of one is never stepped along.
+    // An axis of extent 1 is never stepped along.
     let one = Claim { shape: vec![1, 4], strides: Some(vec![i64::MIN, 2]), ..right.clone() };
     assert_eq!(import(&one).0.unwrap().len(), 4);
     assert_eq!(import(&Claim { has_deleter: false, major: 2, ..right }).1, 0, "there is none to call");
 }
 
-/// The twin: who forgets the structure does not give it back, and the count says so.
+/// The twin: a structure that is forgotten is not given back, and the count shows it.
 #[test]
 fn a_structure_that_is_forgotten_is_not_given_back() {
     let deletes = Arc::default();
@@ -306,12 +306,12 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-    /// Nothing is read here: a claim may be accepted and lead outside the memory, which only its
-    /// producer can know.
+    /// Nothing is read here: an accepted claim may lead outside the memory, and only its producer
+    /// can know.
     #[test]
     fn whatever_is_claimed_the_deleter_is_called_once(claim in claims()) {
         let ((device, stream), deletes) = (stream(), Arc::<AtomicUsize>::default());
-        // SAFETY: no work is given to what comes out.
+        // SAFETY: the tensor is given no work.
         let answer = unsafe { Tensor::from_dlpack(&stream, versioned(&claim, &deletes)) };
         if let Ok(tensor) = &answer {
             let empty = tensor.layout().is_empty();
@@ -319,15 +319,15 @@ proptest! {
             prop_assert!(tensor.shape().iter().map(|&n| n.cast_signed() as i64).eq(claim.shape.iter().copied().take(tensor.rank())));
         }
         drop(answer);
-        // A tensor whose adoption nobody waited for is given back at the latest with the context.
+        // A tensor whose adoption nobody waited for is given back with the context at the latest.
         drop(stream);
         prop_assert_eq!(deletes.load(SeqCst), 1);
         prop_assert_eq!(device.report().adopted, 0);
     }
 }
 
-/// A layout that reaches elements several times goes out as read-only, by every form that can say
-/// so, and by no other.
+/// A layout that reaches elements several times is exported as read-only by every form that can say
+/// so, and refused by the others.
 #[test]
 fn what_repeats_elements_goes_out_as_read_only() {
     let (_, stream) = stream();
@@ -362,7 +362,7 @@ fn what_repeats_elements_goes_out_as_read_only() {
             assert!(!copied.tensor().unwrap().is_read_only(), "{layout:?}");
             let refused = tensor.erased_mut().err();
             assert_eq!(refused, Some(if repeats { DoorError::Repeats } else { DoorError::Shared }));
-            // Parts of it that do not repeat may be written again.
+            // A part in which no element repeats may be written again.
             let first = tensor.with_layout(layout.index(&ix![Ellipsis, ..1]).unwrap()).unwrap();
             let again = first.layout().injectivity() != Injectivity::Injective;
             assert_eq!(first.is_read_only(), again, "{layout:?}");
@@ -371,7 +371,8 @@ fn what_repeats_elements_goes_out_as_read_only() {
     assert!(DoorError::Repeats.to_string().contains("share memory"));
 }
 
-/// Shapes that others cannot multiply do not go out, though an array here may have them.
+/// Shapes whose size other libraries could not compute are not exported, though an array here may
+/// have them.
 #[test]
 fn vast_shapes_without_elements_do_not_go_out() {
     let (_, stream) = stream();
@@ -380,7 +381,7 @@ fn vast_shapes_without_elements_do_not_go_out() {
     assert_eq!(none.to_dlpack(&stream, Consumer::Host).unwrap_err(), overflow);
     assert_eq!(none.to_dlpack_legacy(&stream, Consumer::Host).unwrap_err(), overflow);
     assert_eq!(none.to_array_interface(&stream).unwrap_err(), overflow);
-    // The twin: elements of one byte may.
+    // The twin: the same shape of one-byte elements is exported.
     let bytes = Tensor::from(Array::<u8, _>::zeros(&stream, &[1 << 62, 0]).unwrap());
     assert!(bytes.to_dlpack(&stream, Consumer::Host).is_ok() && bytes.to_array_interface(&stream).is_ok());
 }

@@ -1,6 +1,6 @@
-//! Order and lifetime at the doors on the simulator: memory that goes out has its elements, memory
-//! that comes back is freed once and not early, from any thread. The twins leave a wait out, and
-//! are found out.
+//! Order and lifetime at the doors, on the simulator: exported memory has its elements, and memory
+//! that comes back is freed once and not too early, from any thread. The twins leave a wait out,
+//! and the simulator finds it.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code
 
 use std::{
@@ -32,7 +32,8 @@ fn codes(device: &MockDevice) -> Vec<Code> {
     device.report().findings.iter().map(|finding| finding.code).collect()
 }
 
-/// Work of two streams is in the memory when the host has it; without the wait that is found.
+/// The work of two streams is finished when the host has the memory; without the wait the simulator
+/// finds a race.
 #[test]
 fn what_goes_out_is_there() {
     for (consumer, due) in [(Consumer::Host, vec![]), (Consumer::Unordered, vec![Code::HostWrite])] {
@@ -45,14 +46,14 @@ fn what_goes_out_is_there() {
         assert_eq!(codes(&device), due, "{consumer:?}");
         if consumer == Consumer::Host {
             let data = exported.tensor().unwrap().abi().data.cast_const().cast::<u32>();
-            // SAFETY: 32 numbers, for which the export waited, and which nobody writes.
+            // SAFETY: 32 numbers that the export waited for and nobody writes.
             let seen = unsafe { slice::from_raw_parts(data, 32) };
             assert_eq!((seen[..8].to_vec(), seen[8..].to_vec()), (vec![0; 8], vec![7; 24]));
         }
     }
 }
 
-/// Reading needs a wait for writes alone; and disjoint work is no mistake.
+/// A reader needs to wait only for writes, and disjoint work is no mistake.
 #[test]
 fn what_is_read_only_waits_for_writes_alone() {
     let (device, context, stream) = open();
@@ -63,7 +64,7 @@ fn what_is_read_only_waits_for_writes_alone() {
     let copy = tensor.view::<u8>().unwrap().to_contiguous(&other, Order::C).unwrap();
     drop(tensor.to_dlpack(&stream, Consumer::Unordered).unwrap());
     assert_eq!(codes(&device), []);
-    // The twin: who may write has to wait for the copy.
+    // The twin: a writer has to wait for the copy.
     let (device, context, stream) = open();
     let other = context.stream().unwrap();
     let tensor = Tensor::from(Array::from_slice(&stream, &[100], &[1_u8; 100]).unwrap());
@@ -74,8 +75,8 @@ fn what_is_read_only_waits_for_writes_alone() {
     drop((copy, second));
 }
 
-/// The array goes, other code still has it; other code gives it up on another thread, and then it
-/// is freed.
+/// The array is dropped while other code still has the memory. When other code gives it up on
+/// another thread, it is freed.
 #[test]
 fn freed_once_by_the_last_on_any_thread() {
     let (device, context, stream) = open();
@@ -112,7 +113,7 @@ fn shared_memory_is_not_written() {
     assert_eq!(tensor.view::<i8>().unwrap_err(), expected);
 }
 
-/// Memory, and how often owners of such were dropped.
+/// Memory with a count of how often such an owner was dropped.
 struct Counted(
     Arc<AtomicUsize>,
     #[expect(dead_code, reason = "kept, and reached by its address")] Box<[u16]>,
@@ -137,8 +138,8 @@ fn interface_of(memory: &[u16]) -> ArrayInterface {
     }
 }
 
-/// Memory of the host, in and out again by the array interface, its owner dropped once and after
-/// the work.
+/// Memory of the host comes in and goes out again by the array interface; its owner is dropped
+/// once, after the work.
 #[test]
 fn array_interfaces_lead_to_memory() {
     let (device, context, stream) = open();
@@ -146,7 +147,7 @@ fn array_interfaces_lead_to_memory() {
     let memory: Box<[u16]> = (10..16).collect();
     let mut interface = interface_of(&memory);
     interface.data += 6;
-    // SAFETY: six numbers, kept by the owner, which nobody else uses.
+    // SAFETY: six numbers that the owner keeps and nobody else uses.
     let tensor =
         unsafe { Tensor::from_array_interface(&stream, &interface, Counted(Arc::clone(&drops), memory)) };
     let tensor = tensor.unwrap();
@@ -160,7 +161,7 @@ fn array_interfaces_lead_to_memory() {
     assert_eq!((codes(&device), device.report().adopted), (vec![], 0));
 }
 
-/// Each entry, wrong alone, is an error, and the owner is dropped.
+/// Each wrong entry gives an error, and the owner is dropped.
 #[test]
 fn array_interfaces_that_lie_are_refused() {
     type Lie = fn(&mut ArrayInterface);
@@ -192,7 +193,7 @@ fn array_interfaces_that_lie_are_refused() {
     }
 }
 
-/// A column out and in again; and arrays that are no column.
+/// A column goes out and comes in again; arrays that are no column are refused.
 #[test]
 fn arrow_has_columns() {
     let (device, context, stream) = open();
@@ -201,7 +202,7 @@ fn arrow_has_columns() {
     assert_eq!((schema.format(), array.as_abi().array.length, array.as_abi().device_id), (Some("g"), 5, -1));
     let mut raw = array.into_raw();
     (raw.array.offset, raw.array.length) = (2, 3);
-    // SAFETY: as the export made it; a part of it is used.
+    // SAFETY: the structure is as the export made it; a part of it is used.
     let array = unsafe { OwnedArray::from_raw(raw) };
     // SAFETY: the memory stays until the array is released, and nobody writes it.
     let back = unsafe { Tensor::<MockDevice>::from_arrow(&stream, &schema, array) }.unwrap();
@@ -219,7 +220,7 @@ fn arrow_has_columns() {
     assert!(matches!(complex.to_arrow(&stream).unwrap_err(), DoorError::DataType { .. }));
 }
 
-/// Each field of an array, wrong alone, is an error; the array is released and its memory freed.
+/// Each wrong field of an array gives an error; the array is released and its memory freed.
 #[test]
 fn arrow_arrays_that_lie_are_refused() {
     type Lie = fn(&mut devarray_interop::arrow::abi::ArrowDeviceArray);
@@ -263,7 +264,7 @@ fn arrow_arrays_that_lie_are_refused() {
     assert!(!format.is_null());
 }
 
-/// The types of `half` and `num-complex` go through.
+/// The types of `half` and `num-complex` pass both ways.
 #[test]
 fn other_numbers_have_a_type() {
     let (_, _, stream) = open();
@@ -275,13 +276,13 @@ fn other_numbers_have_a_type() {
         [halves.data_type(), brain.data_type(), complex.data_type()].map(|data_type| data_type.name());
     assert_eq!(names, ["float16", "bfloat16", "complex128"]);
     let exported = brain.to_dlpack(&stream, Consumer::Host).unwrap();
-    // SAFETY: as it was exported.
+    // SAFETY: the structure is as the export made it.
     let back = unsafe { Tensor::from_dlpack(&stream, exported) }.unwrap();
     assert_eq!(back.view::<bf16>().unwrap().to_vec(&stream).unwrap(), [bf16::ONE]);
     assert!(matches!(brain.to_array_interface(&stream).unwrap_err(), DoorError::DataType { .. }));
 }
 
-/// A simulator that does not take memory of the host says so, and gives it back.
+/// A simulator that does not take in memory of the host says so, and gives it back.
 #[test]
 fn unknown_memory_is_refused_unless_told_otherwise() {
     let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
@@ -295,14 +296,15 @@ fn unknown_memory_is_refused_unless_told_otherwise() {
     assert_eq!(drops.load(SeqCst), 1);
 }
 
-/// Memory that came in twice, and in part, is one memory as long as one of the two is there.
+/// Memory that came in twice, the second time in part, counts as one memory while one of the two is
+/// there.
 #[test]
 fn memory_that_comes_in_twice_stays_for_both() {
     let (device, _, stream) = open();
     let memory: Box<[u16]> = (0..6).collect();
     let whole = ArrayInterface { strides: None, ..interface_of(&memory) };
     let part = ArrayInterface { shape: [3][..].into(), ..whole.clone() };
-    // SAFETY: six numbers, which live longer than both, and which nobody writes.
+    // SAFETY: six numbers that outlive both arrays and that nobody writes.
     let first = unsafe { Tensor::from_array_interface(&stream, &whole, ()) }.unwrap();
     // SAFETY: as above.
     let second = unsafe { Tensor::from_array_interface(&stream, &part, ()) }.unwrap();

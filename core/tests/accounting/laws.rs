@@ -1,5 +1,5 @@
-//! Laws of the ledger of every backend's context. Generic over the device; each is a test of
-//! the simulator, of the fake driver, and of hardware.
+//! Laws of the ledger of every backend's context. They are generic over the device; each is a test
+//! of the simulator, of the fake driver, and of hardware.
 
 use std::{
     panic::{AssertUnwindSafe, Location, catch_unwind},
@@ -16,7 +16,7 @@ use devarray::{
 pub(crate) trait AllKinds: MapHost + RegisterHost + ManagedMemory + PoolControl {}
 impl<D: MapHost + RegisterHost + ManagedMemory + PoolControl> AllKinds for D {}
 
-/// Kind, bytes, tag and line of everything that is live.
+/// The kind, bytes, tag and line of every live allocation.
 fn live<D: Device>(context: &Context<D>) -> Vec<(MemoryKind, usize, Option<&'static str>, u32)> {
     let told = |record: &AllocationRecord| {
         assert_eq!(record.location.file(), file!());
@@ -31,8 +31,8 @@ fn line() -> u32 {
     Location::caller().line()
 }
 
-/// Every kind is named, with its bytes, the tag in force, and the line of the call; and no more
-/// when it is dropped.
+/// Every kind is named, with its bytes, the tag in force, and the line of the call; and it is named
+/// no more when it is dropped.
 pub(crate) fn the_ledger_names_every_allocation<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     assert_eq!(live(context), []);
@@ -53,7 +53,7 @@ pub(crate) fn the_ledger_names_every_allocation<D: AllKinds>(context: &Context<D
         context.with_pinned(&mut own, |_| assert_eq!(live(context), [&all[..], &[due]].concat())).unwrap();
     });
     assert_eq!(live(context), all);
-    // No elements are no allocation.
+    // An array without elements is no allocation.
     let empty = Array::<f32, D>::zeros(&stream, &[0, 3]).unwrap();
     assert_eq!(live(context), all);
     drop((array, mapped, empty));
@@ -61,7 +61,7 @@ pub(crate) fn the_ledger_names_every_allocation<D: AllKinds>(context: &Context<D
     drop((pinned, managed));
     stream.synchronize().unwrap();
     assert_eq!(live(context), []);
-    // A place that was given up is taken again, by another.
+    // A place that was given up is taken again by another allocation.
     let again = Array::<u8, D>::zeros(&stream, &[7]).unwrap();
     assert_eq!(live(context), [(MemoryKind::Device, 7, None, line() - 1)]);
     assert_eq!(context.live_allocations()[0].number, 2);
@@ -87,7 +87,7 @@ pub(crate) fn tags_nest_and_end<D: AllKinds>(context: &Context<D>) {
     assert_eq!(tag(make()), None);
 }
 
-/// Counts, bytes and peaks of a kind, against sums made by hand.
+/// Counts, bytes and peaks of a kind equal sums made by hand.
 pub(crate) fn statistics_are_exact<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let of = |kind| context.memory_statistics().of(kind);
@@ -130,7 +130,7 @@ pub(crate) fn peak_scopes_nest_and_overlap<D: AllKinds>(context: &Context<D>) {
     assert_eq!((late.peak_bytes(MemoryKind::Pinned), peak(&late)), (33, 0));
 }
 
-/// An allocation over a limit is refused. The error says so and lists what is live. Nothing
+/// An allocation over a limit is refused. The error says so and lists the live allocations. Nothing
 /// changes.
 pub(crate) fn a_limit_is_hard<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
@@ -154,7 +154,7 @@ pub(crate) fn a_limit_is_hard<D: AllKinds>(context: &Context<D>) {
     assert!(make(usize::MAX / 2).is_err(), "no sum wraps around");
     drop(rest);
     drop(make(400).unwrap());
-    // Memory over a new limit stays.
+    // Memory that is over a new limit stays.
     context.set_memory_limit(MemoryLimit::Bytes(10)).unwrap();
     assert!(make(1).is_err());
     assert_eq!(weights[0].to_vec(&stream).unwrap(), [0; 400]);
@@ -169,7 +169,7 @@ pub(crate) fn a_limit_is_hard<D: AllKinds>(context: &Context<D>) {
     let _ = make(1).unwrap();
 }
 
-/// Events, in words, and panics on demand.
+/// Notes events as text, and panics on demand.
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) events: Mutex<Vec<String>>,
@@ -202,7 +202,7 @@ impl MemoryHook for Told {
     }
 }
 
-/// Each allocation and each free of each kind is told once, in order.
+/// Each allocation and each free of each kind is reported once, in order.
 pub(crate) fn hooks_are_told_of_each<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let told = Arc::new(Told::default());
@@ -223,7 +223,7 @@ pub(crate) fn hooks_are_told_of_each<D: AllKinds>(context: &Context<D>) {
     assert!(told.take().is_empty());
 }
 
-/// A hook that panics is told of, and nothing else is other than without it.
+/// A panic of a hook is reported, and changes nothing else.
 pub(crate) fn a_hook_may_panic<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let told = Arc::new(Told { panics: true, ..Told::default() });
@@ -231,7 +231,7 @@ pub(crate) fn a_hook_may_panic<D: AllKinds>(context: &Context<D>) {
     let array = Array::from_slice(&stream, &[3], &[1, 2, 3]).unwrap();
     let pinned = context.pinned_from(&[7_u8; 4]).unwrap();
     assert_eq!((array.to_vec(&stream).unwrap(), pinned.to_vec()), (vec![1, 2, 3], vec![7; 4]));
-    // Also while a panic unwinds already.
+    // A hook may also panic while a panic unwinds already.
     let unwound = catch_unwind(AssertUnwindSafe(|| {
         let _held = (array, pinned);
         panic!("another");
@@ -253,8 +253,8 @@ pub(crate) fn a_hook_may_panic<D: AllKinds>(context: &Context<D>) {
     assert_eq!(context.live_allocations(), []);
 }
 
-/// A hook may use the context, streams and arrays: no lock is held. A hook is not
-/// told of its own allocations.
+/// A hook may use the context, streams and arrays: no lock is held. A hook does not hear of its own
+/// allocations.
 pub(crate) fn a_hook_may_use_the_context<D: AllKinds>(context: &Context<D>) {
     struct Curious<D: Device>(Mutex<Option<Context<D>>>, Mutex<Vec<usize>>);
     impl<D: Device> MemoryHook for Curious<D> {
@@ -277,8 +277,8 @@ pub(crate) fn a_hook_may_use_the_context<D: AllKinds>(context: &Context<D>) {
     context.set_memory_hook(None);
 }
 
-/// The pool keeps what was freed, tells of it, and gives it back when told or when something waits;
-/// never what is in use.
+/// The pool keeps freed memory, reports it, and gives it back when asked to or when an allocation
+/// waits for it; it never gives back memory in use.
 pub(crate) fn the_pool_can_be_asked_and_trimmed<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let pool = || context.pool_statistics().unwrap();

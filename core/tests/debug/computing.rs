@@ -68,7 +68,7 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("Binary", &Binary::ShiftRightSigned);
 
     shown.add("Refusal", &Refusal::from(KernelError::NoEntry { entry: "scale" }));
-    // SAFETY: dropped at once.
+    // SAFETY: it is dropped at once.
     shown.add("Running", &unsafe { Running::new("Scale") });
     let layout = Layout::contiguous(&[10, 20, 30], Order::C)?;
     let mut memory = [0_u8; 8];
@@ -79,7 +79,7 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let operand = || Operand::new(&buffer, &layout);
     shown.add("Operand", &operand());
     let inputs = [operand(), operand()];
-    // SAFETY: named, and never submitted.
+    // SAFETY: it is named, and never submitted.
     let op = unsafe { MapOp::new_unchecked(&program, &inputs, &[], operand()) };
     shown.add("MapOp", &op);
     let finish = (&program, &[][..]);
@@ -112,7 +112,7 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
 
 devarray::kernel! {
     struct Scale(from: In<f32>, to: Out<f32>, weights: [f32; 8]);
-    // SAFETY: no device is given it.
+    // SAFETY: no device receives it.
     image = unsafe { Image::ptx(".version 8.0", "scale") };
     constants { "table" => &[1.0_f32; 100] }
     launch { Grid::elements(to.len(), 256) }
@@ -208,7 +208,7 @@ pub(crate) fn kernels(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
         &KernelError::ParameterSize { index: 100, argument, declared_bytes, found_bytes },
     );
     shown.add("Refusal", &Refusal::from(KernelError::NoEntry { entry: "scale" }));
-    // SAFETY: dropped at once.
+    // SAFETY: it is dropped at once.
     shown.add("Running", &unsafe { Running::new("Scale") });
     let layout = Layout::contiguous(&[10, 20, 30], Order::C)?;
     let mut memory = [0_u8; 8];
@@ -219,7 +219,7 @@ pub(crate) fn kernels(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let elements = || LaunchArgument::Elements { buffer: Some(&buffer), layout: &layout };
     shown.add("LaunchArgument", &elements());
     let arguments = [elements(), elements(), LaunchArgument::Value(&memory)];
-    // SAFETY: named, and never submitted.
+    // SAFETY: it is named, and never submitted.
     let op = unsafe { LaunchOp::new_unchecked(declaration, Grid::elements(6000, 256), &arguments) };
     shown.add("LaunchOp", &op);
     shown.is_shown_elsewhere(["In", "Out", "InOut", "Flat", "Dense", "Strided", "Bound", "Passing"]);

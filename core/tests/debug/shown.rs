@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, fmt::Debug, fs, path::Path};
 
-/// Most characters for an ordinary value.
+/// The most characters for an ordinary value.
 const MOST: usize = 200;
 
-/// The types that have shown a value.
+/// The types whose values were shown.
 #[derive(Default)]
 pub(crate) struct Shown(BTreeSet<String>);
 
@@ -25,7 +25,7 @@ impl Shown {
         self.0.extend(names.map(str::to_owned));
     }
 
-    /// Checks that no public type of the folders of sources was left out.
+    /// Checks that no public type in the source folders was left out.
     pub(crate) fn are_all_of<const N: usize>(self, sources: [&str; N]) {
         let mut declared = BTreeSet::new();
         for source in sources {

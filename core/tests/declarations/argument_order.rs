@@ -1,4 +1,4 @@
-//! Arguments in another order: what is written where something is read, and the other way round.
+//! Arguments in another order: a written array in the place of a read one, and the other way round.
 
 use devarray::{Array, Context, Result, kernel::{Grid, Image, In, Out, has_len}};
 use devarray_mock::MockDevice;

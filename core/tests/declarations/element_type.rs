@@ -1,4 +1,4 @@
-//! An array of other elements than are declared.
+//! An array whose element type is not the declared one.
 
 use devarray::{Array, Context, Result, kernel::{Grid, Image, In, Out, has_len}};
 use devarray_mock::MockDevice;

@@ -1,4 +1,4 @@
-//! A type that gives what may be read alone where a kernel writes.
+//! A type that gives a read-only array where a kernel writes.
 
 use devarray::{Array, Context, Result, kernel::{Bound, PassesAs, Grid, Image, In, Out}};
 use devarray_mock::MockDevice;

@@ -1,4 +1,4 @@
-//! Device code in a crate that has forbidden itself `unsafe`.
+//! Device code in a crate that forbids `unsafe`.
 #![forbid(unsafe_code)]
 
 use devarray::kernel::{Grid, Image, Out};

@@ -1,4 +1,4 @@
-//! The door that the macro goes through, used around the part `launch` by safe code.
+//! Safe code calls the macro's internal function, and so skips the checks in `launch`.
 
 use devarray::{Context, Result, kernel::{self, Grid, Image, Out}};
 use devarray_mock::MockDevice;

@@ -1,4 +1,4 @@
-//! One array that is read and written.
+//! One array that is both read and written.
 
 use devarray::{Array, Context, Result, kernel::{Grid, Image, In, Out, has_len}};
 use devarray_mock::MockDevice;

@@ -1,4 +1,4 @@
-//! A value of another type than is declared.
+//! A value whose type is not the declared one.
 
 use devarray::{Array, Context, Result, kernel::{Grid, Image, In, Out, has_len}};
 use devarray_mock::MockDevice;

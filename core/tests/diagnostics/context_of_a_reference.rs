@@ -1,4 +1,4 @@
-//! A device that is borrowed: it is taken by value.
+//! A borrowed device: a context takes it by value.
 
 use devarray::{Context, Result};
 use devarray_mock::MockDevice;

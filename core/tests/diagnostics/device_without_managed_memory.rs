@@ -1,4 +1,4 @@
-//! A device that lacks what a function needs.
+//! A device without a feature that a function needs.
 
 use devarray::{Context, Device, ManagedArray, Result, backend::ManagedMemory};
 

@@ -1,4 +1,4 @@
-//! Fields that are named by texts.
+//! Fields that are named by strings.
 
 use devarray::{Array, Device, Result};
 

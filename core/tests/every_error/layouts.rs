@@ -6,7 +6,7 @@ use super::{Case, Triple};
 
 const OUTSIDE: &str = "the strides reach elements that the view does not have";
 
-/// The failures that are pure: found before any backend is asked.
+/// The failures that are found before any backend is asked.
 pub(super) const OF_LAYOUTS: &[Case] = &[
     (
         "RankMismatch",

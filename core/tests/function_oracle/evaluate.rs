@@ -1,5 +1,5 @@
-//! The value of an expression for one element, by the words of the language's rules, one operation
-//! at a time.
+//! The value of an expression for one element, by the language's rules as written, one operation at
+//! a time.
 
 use devarray::function::ElementType;
 use half::{bf16, f16};
@@ -43,7 +43,7 @@ impl Element<'_> {
     }
 }
 
-/// Halves: in `f32`, rounded once.
+/// Half types: computed in `f32`, rounded once.
 fn half_f16(value: f32) -> Value {
     Value::F32(value).cast(ElementType::F16)
 }
@@ -75,7 +75,7 @@ fn unary(name: &str, a: Value) -> Value {
     }
 }
 
-/// Compositions, step by step in the type.
+/// Compositions, computed step by step in the type.
 fn composed(name: &str, a: Value) -> Option<Value> {
     let one = || Value::F32(1.0).cast(a.element_type());
     Some(match name {
@@ -134,7 +134,7 @@ macro_rules! float_operations {
                 "fmin" | "fmax" if b.is_nan() => a,
                 "minimum" | "fmin" => smaller(a, b),
                 "maximum" | "fmax" => -smaller(-a, -b),
-                // NumPy's `npy_divmod`.
+                // This is NumPy's `npy_divmod`.
                 "//" | "%" if b == 0.0 => {
                     if name == "%" {
                         $float::NAN
@@ -233,7 +233,7 @@ fn integer_binary(name: &str, element_type: ElementType, a: i128, b: i128) -> Va
     )
 }
 
-/// With the sign of the divisor.
+/// The remainder with the sign of the divisor.
 fn modulo(a: i128, b: i128) -> i128 {
     let rest = a % b;
     if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }

@@ -7,7 +7,7 @@ use devarray::function::ElementType;
 
 use super::value::{Value, width};
 
-/// Numbers that decide, one after another; 0 when they are used up.
+/// The numbers that decide, one after another; 0 when they are used up.
 pub(crate) struct Tape<'a> {
     numbers: std::slice::Iter<'a, u64>,
 }
@@ -73,7 +73,7 @@ pub(crate) enum Expression {
     Bitcast(Box<Self>, ElementType),
 }
 
-/// The parts that expressions can be made of.
+/// The parts that expressions are made from.
 pub(crate) struct Grammar<'a> {
     pub(crate) inputs: &'a [ElementType],
     pub(crate) scalars: &'a [ElementType],

@@ -19,7 +19,7 @@ pub(crate) fn width(element_type: ElementType) -> u32 {
     u32::try_from(element_type.len_bytes() * 8).unwrap()
 }
 
-/// The integer of a type that is equal modulo 2 to its width.
+/// The integer of a type that is equal modulo 2^width.
 pub(crate) fn wrap(element_type: ElementType, value: i128) -> Value {
     let modulus = 1_i128 << width(element_type);
     let low = value.rem_euclid(modulus);
@@ -50,7 +50,7 @@ impl Value {
         }
     }
 
-    /// The bits that are stored: of NaN the canonical ones.
+    /// The stored bits; a NaN has the canonical ones.
     pub(crate) fn bits(self) -> u64 {
         match self {
             Self::Bool(value) => value.into(),
@@ -72,7 +72,7 @@ impl Value {
         matches!(self, Self::Bool(true))
     }
 
-    /// Rust's `as`.
+    /// The cast of Rust's `as`.
     pub(crate) fn cast(self, to: ElementType) -> Self {
         match self {
             Self::Bool(value) => Self::Integer(ElementType::U8, value.into()).cast_number(to),
@@ -137,18 +137,18 @@ enum Size {
 }
 
 impl Size {
-    /// Against a number that an `f64` holds.
+    /// Compares with a number that an `f64` holds.
     fn compare(self, other: f64) -> Ordering {
         match self {
             Self::Float(value) => value.partial_cmp(&other).unwrap(),
             Self::Integer(value) if value < 1 << 53 => (value as f64).partial_cmp(&other).unwrap(),
-            // A number that is no integer is below 2^53.
+            // A number with a fraction is below 2^53.
             Self::Integer(value) => value.cmp(&(other as u128)),
         }
     }
 
-    /// The bits of the half that is nearest, ties to even: `values` of the bits below `infinity`,
-    /// which stands for `top`.
+    /// The bits of the nearest half, ties to even: `values` gives the numbers of the bits below
+    /// `infinity`, and `top` stands for infinity.
     fn rounded(self, infinity: u16, top: f64, values: impl Fn(u16) -> f64) -> u16 {
         match self {
             Self::Float(value) if value.is_nan() => return infinity + 1,

@@ -1,5 +1,5 @@
 //! Golden cases of functions on host memory: their text, and the view that the steps of a text
-//! make.
+//! give.
 #![allow(unsafe_code)] // interprets programs on memory of its own
 
 use std::error::Error;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// An array of a case: its bytes, and the view of them.
+/// An array of a case: its bytes, and a view of them.
 pub(crate) struct Operand {
     pub(crate) element_type: ElementType,
     pub(crate) bytes: Vec<u8>,
@@ -70,7 +70,7 @@ fn index_item(text: &str) -> Outcome<IndexItem> {
     })
 }
 
-/// The shape that all broadcast to, as NumPy has it.
+/// The shape to which all broadcast, by NumPy's rules.
 fn broadcast(shapes: &[&[usize]]) -> Option<Vec<usize>> {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let mut result = vec![1; rank];
@@ -87,8 +87,7 @@ fn broadcast(shapes: &[&[usize]]) -> Option<Vec<usize>> {
     Some(result)
 }
 
-/// The result of a case: the element type, shape and bytes in row-major order, or the
-/// kind of error.
+/// The result of a case: the element type, shape and bytes in C order, or the kind of error.
 pub(crate) type Found = Result<(ElementType, Vec<usize>, Vec<u8>), FunctionErrorKind>;
 
 pub(crate) fn compute(case: &Value) -> Outcome<Found> {
@@ -156,7 +155,7 @@ pub(crate) fn compute(case: &Value) -> Outcome<Found> {
     Ok(Ok((function.result_type(), result_shape, found)))
 }
 
-/// The elements of a view in row-major order, and whether all other bytes are as they were.
+/// The elements of a view in C order, and whether all other bytes are unchanged.
 fn take(view: &Layout, memory: &[u8], item: usize) -> (Vec<u8>, bool) {
     let mut rest = memory.to_vec();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Laws of every backend's pinned, registered, mapped and managed memory. Generic over the
+//! Laws of every backend's pinned, registered, mapped and managed memory. They are generic over the
 //! device; each is a test of the simulator, of the fake driver, and of hardware.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,8 +17,8 @@ fn numbers(len: usize) -> Vec<u32> {
     (0..len).map(|k| u32::try_from(k).unwrap().wrapping_mul(2_654_435_761)).collect()
 }
 
-/// Pinned memory of every combination of flags is zeroed, takes data, goes to the device and back,
-/// and is counted.
+/// Pinned memory with every combination of flags is zeroed, takes data, goes to the device and
+/// back, and is counted.
 pub(crate) fn pinned_with_every_flag<D: HostKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let before = context.host_memory_statistics();
@@ -37,7 +37,7 @@ pub(crate) fn pinned_with_every_flag<D: HostKinds>(context: &Context<D>) {
         let download = array.view().download(&stream, target).unwrap();
         drop(upload.wait().unwrap());
         let back = download.wait().unwrap();
-        // A write-combined buffer is read where that is fast: on the device.
+        // A write-combined buffer is slow to read on the host, so it is read on the device.
         if flags.write_combined {
             drop(back);
         } else {
@@ -78,8 +78,8 @@ pub(crate) fn pinned_pool_keeps_to_its_limits<D: HostKinds>(context: &Context<D>
     context.set_pinned_limits(PinnedLimits::default());
 }
 
-/// New memory must fit beside the memory in use, to the byte; kept memory gives way, the
-/// oldest first, and no more of it than is needed.
+/// New memory must fit beside the memory in use, to the byte; idle memory gives way, the oldest
+/// first, and no more of it than needed.
 pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Context<D>) {
     context.set_pinned_limits(PinnedLimits::new(10_000, 4_000));
     let held = context.pinned::<u8>(3000).unwrap();
@@ -100,7 +100,7 @@ pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Cont
     assert!(context.pinned::<u8>(10_001).is_err(), "more than all, beside nothing");
     drop(context.pinned::<u8>(10_000).unwrap());
 
-    // Sizes that are kept as they are: multiples of 64 below 1024.
+    // Sizes that are kept unrounded: multiples of 64 below 1024.
     context.set_pinned_limits(PinnedLimits::new(1920, 1920));
     let sizes = [640, 576, 704];
     let kept: Vec<_> = sizes.iter().map(|&len| context.pinned::<u8>(len).unwrap()).collect();
@@ -110,7 +110,7 @@ pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Cont
     assert_eq!(context.host_memory_statistics().idle_bytes, 1920, "all of it is kept");
     let new = context.pinned::<u8>(448).unwrap();
     assert_eq!(context.host_memory_statistics().idle_bytes, 576 + 704, "the oldest gave way");
-    // An idle one is larger by an eighth at most; not smaller, nor larger by more.
+    // An idle buffer that is reused is at most an eighth larger, and never smaller.
     let now = context.host_memory_statistics();
     let (allocations, reuses) = (now.allocations, now.reuses);
     let again = context.pinned::<u8>(512).unwrap();
@@ -128,8 +128,8 @@ pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Cont
     assert_eq!(context.host_memory_statistics().idle_bytes, 0);
 }
 
-/// Registered memory copies as any other, several slices at once, whole and in part, nested,
-/// whatever the strides.
+/// Registered memory copies like any other memory: several slices at once, whole and in part,
+/// nested, with any strides.
 pub(crate) fn registered_memory_copies_as_any_other<D: HostKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let (mut one, mut two) = (numbers(5000), vec![0_u32; 5000]);
@@ -175,7 +175,7 @@ pub(crate) fn registered_memory_copies_as_any_other<D: HostKinds>(context: &Cont
         .unwrap();
     assert_eq!(grid.to_vec(&stream).unwrap(), expected);
 
-    // No bytes, and no slices.
+    // No bytes, and no slices at all.
     context.with_pinned(&mut [0_u8; 0], |empty| assert!(empty.is_empty())).unwrap();
     context.with_all_pinned::<u8, _, 0>([], |[]| ()).unwrap();
     let after = context.host_memory_statistics();
@@ -197,15 +197,15 @@ pub(crate) fn registration_ends_on_unwind<D: HostKinds>(context: &Context<D>) {
     assert_eq!(context.take_errors(), []);
 }
 
-/// A mapped array is one memory: each side sees what the other wrote, through slices too, and on
-/// any stream.
+/// A mapped array is one memory: each side sees the other's writes, through slices too, and on any
+/// stream.
 pub(crate) fn mapped_memory_is_one_memory<D: HostKinds>(context: &Context<D>) {
     let (left, right) = (context.stream().unwrap(), context.stream().unwrap());
     let mut mapped = MappedArray::from_slice(context, &[20, 30], &numbers(600)).unwrap();
     assert_eq!(mapped.view().to_vec(&left).unwrap(), numbers(600));
     assert_ne!(mapped.address(), 0);
 
-    // A slice of it is of the same memory, not a copy and not nothing.
+    // A slice of it is a part of the same memory, not a copy and not empty.
     let rows = Slice::from(..).step_by(-3);
     let mut slice = mapped.view_mut().slice_axis(0, rows).unwrap().slice_axis(1, 10..20).unwrap();
     slice.fill(&left, 5).unwrap();
@@ -228,19 +228,19 @@ pub(crate) fn mapped_memory_is_one_memory<D: HostKinds>(context: &Context<D>) {
     mapped.host_mut().unwrap().fill(9); // the copy was made before
     assert_eq!(copy.to_vec(&left).unwrap(), [8; 600]);
 
-    // Dropped with work in flight: the memory outlives the work.
+    // It is dropped with work in flight: the memory outlives the work.
     mapped.view_mut().copy_from(&left, &other.view()).unwrap();
     drop(mapped);
     left.synchronize().unwrap();
     right.synchronize().unwrap();
     assert_eq!(context.host_memory_statistics().pinned, 0);
 
-    // No elements.
+    // An array without elements.
     let mut empty = MappedArray::<u32, D>::zeros(context, &[3, 0]).unwrap();
     empty.view_mut().fill(&left, 1).unwrap();
     assert!(empty.host_mut().unwrap().is_empty() && empty.shape() == [3, 0]);
 
-    // Memory that was not allocated for it is refused.
+    // Memory that was not allocated as mapped memory is refused.
     let refused = MappedArray::from_pinned(&[4], context.pinned::<u32>(4).unwrap()).unwrap_err();
     assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
 }

@@ -1,6 +1,6 @@
-//! The tricky behaviours of Numba that concern arrays, host memory and copies, by their number in
-//! the list of forty. Each says whether it is kept, or fixed: then the old case is what is tested.
-//! Generic over the device.
+//! The tricky behaviours of Numba that concern arrays, host memory and copies, by their number in the list of
+//! forty. Each is either kept or fixed; if it is fixed, the test is the case that used to fail. They are
+//! generic over the device.
 
 use devarray::{
     Array, Context, HostArray, Layout, LayoutError, MappedArray, NdLayout, Order, PinnedLimits,
@@ -15,19 +15,19 @@ fn numbers(len: i32) -> Vec<i32> {
     (100..100 + len).collect()
 }
 
-/// Emits a list of all, so that none can be left out of a suite.
+/// Defines the behaviours and a list of all, so that no suite can leave one out.
 macro_rules! behaviours {
     ($($(#[$doc:meta])* fn $name:ident($context:ident) $body:block)*) => {
         $($(#[$doc])* pub(crate) fn $name<D: HostKinds>($context: &Context<D>) $body)*
 
-        /// All of them, in order.
+        /// All behaviours, in order.
         pub(crate) fn all<D: HostKinds>() -> Vec<(&'static str, fn(&Context<D>))> {
             vec![$((stringify!($name), $name::<D> as fn(&Context<D>))),*]
         }
     };
 }
 
-/// Drops an array of each size, in bytes. How many arrays and bytes then wait.
+/// Drops an array of each size, in bytes, and returns how many arrays and bytes then wait.
 fn dropped<D: HostKinds>(context: &Context<D>, sizes: &[usize]) -> (usize, usize) {
     let stream = context.stream().unwrap();
     for &size in sizes {
@@ -37,7 +37,7 @@ fn dropped<D: HostKinds>(context: &Context<D>, sizes: &[usize]) -> (usize, usize
 }
 
 behaviours! {
-    /// Kept: ten may wait, and the eleventh has all given back.
+    /// Kept: ten may wait; the eleventh makes all of them be given back.
     fn numba_01_the_eleventh_flushes(context) {
         context.set_release_limits(ReleaseLimits::new(10, 1000));
         assert_eq!(dropped(context, &[1; 10]), (10, 10));
@@ -45,7 +45,7 @@ behaviours! {
         context.set_release_limits(ReleaseLimits::default());
     }
 
-    /// Kept: so has a byte more than may wait, and not the last byte.
+    /// Kept: one byte more than may wait has the same effect, and the last byte allowed does not.
     fn numba_02_a_byte_more_flushes(context) {
         context.set_release_limits(ReleaseLimits::new(10, 1000));
         assert_eq!(dropped(context, &[600, 400]), (2, 1000));
@@ -53,7 +53,8 @@ behaviours! {
         context.set_release_limits(ReleaseLimits::default());
     }
 
-    /// Kept: deferrals nest, and what may wait goes on waiting when they end. Fixed: what may not is given back then.
+    /// Kept: deferrals nest, and memory within the limits goes on waiting when they end. Fixed: memory over
+    /// the limits is given back then.
     fn numba_03_deferrals_nest(context) {
         context.set_release_limits(ReleaseLimits::new(10, 1000));
         context.defer_cleanup(|| {
@@ -67,7 +68,7 @@ behaviours! {
         context.set_release_limits(ReleaseLimits::default());
     }
 
-    /// Fixed: memory that waits is given back when memory is short, inside a deferral too.
+    /// Fixed: waiting memory is given back when memory is short, inside a deferral too.
     fn numba_04_shortage_flushes_a_deferral(context) {
         context.set_memory_limit(MemoryLimit::Bytes(1000)).unwrap();
         context.defer_cleanup(|| {
@@ -97,7 +98,7 @@ behaviours! {
         }
     }
 
-    /// Fixed: plain pinned memory, too, is asked for again after what is kept was given back.
+    /// Fixed: an allocation of plain pinned memory, too, is tried again after idle memory was given back.
     fn numba_07_pinned_memory_is_tried_again(context) {
         context.set_pinned_limits(PinnedLimits::new(10_000, 8000));
         drop(context.pinned::<u8>(7000).unwrap());
@@ -115,7 +116,7 @@ behaviours! {
         assert_eq!(context.host_memory_statistics().pinned_bytes, before);
     }
 
-    /// Kept: no elements have no address, and are contiguous both ways.
+    /// Kept: an array without elements has no address, and is contiguous both ways.
     fn numba_09_no_elements_have_no_address(context) {
         let stream = context.stream().unwrap();
         let empty = Array::<f64, D>::uninit(&stream, &[3, 0, 2]).unwrap();
@@ -124,7 +125,7 @@ behaviours! {
         assert_eq!(MappedArray::<f64, D>::zeros(context, &[0]).unwrap().address(), 0);
     }
 
-    /// Kept: strides of no elements do not matter to a copy.
+    /// Kept: the strides of an array without elements do not matter to a copy.
     fn numba_10_strides_of_no_elements_do_not_matter(context) {
         let stream = context.stream().unwrap();
         let mut empty = Array::<i32, D>::uninit(&stream, &[0, 4]).unwrap();
@@ -133,7 +134,7 @@ behaviours! {
         empty.view().copy_to_host(&stream, &mut [], &odd).unwrap();
     }
 
-    /// Fixed: no elements are not silently copied to some.
+    /// Fixed: an array without elements is not silently copied to one with elements.
     fn numba_11_no_elements_do_not_fill_some(context) {
         let stream = context.stream().unwrap();
         let mut some = Array::<i32, D>::zeros(&stream, &[4]).unwrap();
@@ -142,7 +143,7 @@ behaviours! {
         assert!(some.view_mut().copy_from_slice(&stream, &[]).is_err());
     }
 
-    /// Kept, and said so: axes of extent 1 do not matter to a copy between squeezed views.
+    /// Kept, and documented: axes of extent 1 do not matter to a copy between squeezed views.
     fn numba_12_axes_of_extent_one_can_be_ignored(context) {
         let stream = context.stream().unwrap();
         let host = Layout::contiguous(&[1, 6, 1], Order::C).unwrap();
@@ -152,7 +153,7 @@ behaviours! {
         let mut back = [0; 6];
         array.view().squeeze().copy_to_host(&stream, &mut back, &host.squeeze()).unwrap();
         assert_eq!(back[..], numbers(6));
-        // Not squeezed, shapes must be equal.
+        // If they are not squeezed, shapes must be equal.
         assert!(array.view_mut().copy_from_host(&stream, &numbers(6), &host).is_err());
     }
 
@@ -169,7 +170,7 @@ behaviours! {
         assert_eq!(scalar.view().index(&[]).unwrap().to_vec(&stream).unwrap(), [7]);
     }
 
-    /// Kept, and said so: an array without axes and one of one element copy to each other, squeezed.
+    /// Kept, and documented: an array without axes and one of one element copy to each other, squeezed.
     fn numba_15_no_axes_and_one_element(context) {
         let stream = context.stream().unwrap();
         let one = Array::from_slice(&stream, &[1], &[7]).unwrap();
@@ -178,8 +179,8 @@ behaviours! {
         assert_eq!(scalar.to_vec(&stream).unwrap(), [7]);
     }
 
-    /// Kept for the host: a source in any order and with gaps is put in the order of the destination. Fixed for the device,
-    /// where Numba refuses.
+    /// Kept for the host: a source in any order and with gaps is put in the order of the destination. Fixed
+    /// for the device, where Numba refuses.
     fn numba_16_sources_are_reordered(context) {
         let stream = context.stream().unwrap();
         let host = numbers(24);
@@ -197,7 +198,7 @@ behaviours! {
         }
     }
 
-    /// Kept: of a broadcast only the elements that there are need be stored and copied.
+    /// Kept: only the distinct elements of a broadcast need to be stored and copied.
     fn numba_17_a_broadcast_is_stored_as_its_core(context) {
         let stream = context.stream().unwrap();
         let before = context.statistics().uploaded_bytes;
@@ -221,7 +222,7 @@ behaviours! {
         assert_eq!(host, expected);
     }
 
-    /// Fixed: negative strides go to the host, on either side.
+    /// Fixed: arrays with negative strides copy to the host, on either side.
     fn numba_20_negative_strides_to_the_host(context) {
         let stream = context.stream().unwrap();
         let array = Array::from_slice(&stream, &[4], &numbers(4)).unwrap();
@@ -279,7 +280,7 @@ behaviours! {
         assert_eq!(array.view().reshape(&[2_usize, 3][..], Order::C).unwrap().shape(), [2, 3]);
     }
 
-    /// Fixed: order A of a line of elements is C.
+    /// Fixed: order A of a one-dimensional array is C.
     fn numba_26_order_a_of_one_axis_is_c(context) {
         let stream = context.stream().unwrap();
         let array = Array::from_slice(&stream, &[8], &numbers(8)).unwrap();
@@ -303,14 +304,14 @@ behaviours! {
         assert_eq!(refused, LayoutError::NegativeExtent { extent: -2 }.into());
     }
 
-    /// Fixed: a negative axis is squeezed away.
+    /// Fixed: a negative axis number can be squeezed.
     fn numba_29_a_negative_axis_is_squeezed(context) {
         let stream = context.stream().unwrap();
         let array = Array::from_slice(&stream, &[3, 1], &numbers(3)).unwrap();
         assert_eq!(array.view().squeeze_axes(&[-1]).unwrap().shape(), [3]);
     }
 
-    /// Kept: the last section of a split is what remains.
+    /// Kept: the last section of a split is the remainder.
     fn numba_30_the_last_section_is_the_remainder(context) {
         let stream = context.stream().unwrap();
         let array = Array::from_slice(&stream, &[7], &numbers(7)).unwrap();

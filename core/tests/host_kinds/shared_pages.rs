@@ -1,5 +1,5 @@
-//! Slices of one page, pinned by several threads: what one does at the end of its pinning, while
-//! another copies, must not show.
+//! Slices in one page, pinned by several threads: when one thread ends its pinning while another
+//! copies, the copy must not be disturbed.
 
 use std::{
     sync::{
@@ -15,7 +15,7 @@ use devarray::{Array, Context, backend::RegisterHost};
 pub(crate) struct Load {
     /// Bytes of each of the two long slices.
     pub(crate) long_bytes: usize,
-    /// The number of times that each is pinned, copied to the device and back, and compared.
+    /// The number of times that each slice is pinned, copied to the device and back, and compared.
     pub(crate) rounds: u8,
 }
 
@@ -25,21 +25,21 @@ const SHORT_BYTES: usize = 900;
 /// Short slices on either side of each long one.
 const SHORTS: usize = 3;
 
-/// The value of the byte at `at`, of a slice and a round.
+/// The value of the byte at `at` in a slice and a round.
 fn byte(slice: usize, round: u8, at: usize) -> u8 {
     let at = at.to_le_bytes();
     at[0] ^ at[1].rotate_left(3) ^ at[2] ^ round.wrapping_mul(29) ^ slice.to_le_bytes()[0].wrapping_mul(83)
 }
 
-/// Two long slices that meet inside a page, among short ones, all of one allocation; each slice has
+/// Two long slices that meet inside a page, among short ones, all in one allocation; each slice has
 /// a thread. All threads pin, copy there and back, compare and unpin, again and again: so pinnings
 /// of neighbours in the same pages begin and end while copies are in flight.
 ///
-/// The number of times that a short slice came and went meanwhile.
+/// Returns the number of times that a short slice was pinned and unpinned meanwhile.
 pub(crate) fn neighbours_end_while_others_copy<D: RegisterHost>(context: &Context<D>, load: &Load) -> usize {
     let lens: Vec<usize> =
         [vec![SHORT_BYTES; SHORTS], vec![load.long_bytes; 2], vec![SHORT_BYTES; SHORTS]].concat();
-    // Two allocations: what is read, and what is written.
+    // Two allocations: one that is read, and one that is written.
     let total: usize = lens.iter().sum();
     let [mut sources, mut targets] = [vec![0_u8; total], vec![0; total]];
     let (mut from, mut to) = (&mut sources[..], &mut targets[..]);
@@ -57,7 +57,7 @@ pub(crate) fn neighbours_end_while_others_copy<D: RegisterHost>(context: &Contex
                 let is_long = len == load.long_bytes;
                 start.wait();
                 let mut round = 0_u8;
-                // The short ones go on as long as a long one is copied, and end too if that failed.
+                // The short slices go on while a long one is copied, and end too if that failed.
                 while if is_long { round < load.rounds } else { running.load(Relaxed) > 0 }
                     && !failed.load(Relaxed)
                 {

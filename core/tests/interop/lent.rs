@@ -1,10 +1,10 @@
-//! Memory that was lent, or opened, is used no further than its elements, whatever layouts a safe
-//! program asks for.
+//! Memory that was lent, or opened, is used no further than its elements, whatever layouts a safe program
+//! asks for.
 
 use devarray::{Array, Context, Error, Layout, LayoutError, Order, StreamHandle, ix};
 use devarray_mock::MockDevice;
 
-/// Bytes of the owner, and what it keeps in them.
+/// The number of bytes of the owner, and their values.
 const OWNER_BYTES: usize = 512;
 
 fn owners() -> Vec<u8> {
@@ -15,7 +15,7 @@ fn line(len: usize, offset: usize) -> Layout {
     Layout::new(&[len], &[1], offset).unwrap()
 }
 
-/// Lends some elements of an array of bytes to `play`, as an array; then what the owner has.
+/// Lends some elements of an array of bytes to `play`, as an array, and returns the owner's bytes afterwards.
 fn lend(
     at: usize,
     elements: &Layout,
@@ -35,8 +35,7 @@ fn lend(
     found
 }
 
-/// Every copy between two lines of elements of an array whose buffer begins before it, and ends
-/// behind it.
+/// Every copy between two lines of elements of an array whose buffer begins before it and ends behind it.
 #[test]
 fn a_lent_array_reaches_no_byte_around_it() {
     let mut refused = 0;
@@ -51,7 +50,7 @@ fn a_lent_array_reaches_no_byte_around_it() {
                 refused += usize::from(done.is_err());
             }
         }
-        // The twin: what it was lent, it may move about.
+        // The twin: the program may move the elements that were lent.
         lent.view_mut().fill(stream, 0x0909_0909).unwrap();
     });
     let mut due = owners();
@@ -60,7 +59,7 @@ fn a_lent_array_reaches_no_byte_around_it() {
     assert!(refused > 100, "{refused}");
 }
 
-/// Bytes between the elements are the owner's, too: other columns of its matrix.
+/// Bytes between the elements are the owner's, too: they are other columns of its matrix.
 #[test]
 fn a_lent_column_reaches_no_other_column() {
     // Columns 2 and 3 of 8 rows of 10.
@@ -82,7 +81,7 @@ fn a_lent_column_reaches_no_other_column() {
         assert!(lent.copy_layout_within(stream, &whole, &whole).is_err(), "not even in place");
         let nothing = Layout::new(&[0], &[1], isize::MAX.cast_unsigned()).unwrap();
         lent.copy_layout_within(stream, &nothing, &nothing.flip(&[0]).unwrap()).unwrap();
-        // The twin: transforms of what was lent are its own.
+        // The twin: transforms of the lent elements are allowed.
         let (left, right) = (own.index(&ix![.., 0]).unwrap(), own.index(&ix![..;-1, 1]).unwrap());
         lent.copy_layout_within(stream, &left, &right).unwrap();
         lent.copy_layout_within(stream, &own, &own.flip(&[0, 1]).unwrap()).unwrap();
@@ -93,14 +92,14 @@ fn a_lent_column_reaches_no_other_column() {
         let lent = (0..8).any(|row| column(row, 2).contains(&at) || column(row, 3).contains(&at));
         assert!(lent || found == due, "byte {at}");
     }
-    // The expected bytes: the right column turned goes to the left, then all is turned.
+    // The expected bytes: the reversed right column goes to the left, then everything is reversed.
     for row in 0..8 {
         assert_eq!(found[column(row, 3)], due_bytes[column(row, 3)], "row {row}");
         assert_eq!(found[column(row, 2)], due_bytes[column(7 - row, 3)], "row {row}");
     }
 }
 
-/// Shows the same for memory that another process opens by the name of one column, and of the name itself.
+/// The rule holds for memory that another process opens by the name of one column, and for the name itself.
 #[test]
 fn an_opened_column_reaches_no_other_column() {
     let device = MockDevice::new();
@@ -124,7 +123,7 @@ fn an_opened_column_reaches_no_other_column() {
         let refused = opened.copy_layout_within(&theirs, dst, src).unwrap_err();
         assert!(matches!(refused, Error::Layout(LayoutError::NotLent { .. }, ..)), "{refused}");
     }
-    // The twin: its own column, turned.
+    // The twin: its own column, reversed.
     opened.copy_layout_within(&theirs, &third, &third.flip(&[0]).unwrap()).unwrap();
     theirs.synchronize().unwrap();
     drop(opened);
@@ -134,7 +133,7 @@ fn an_opened_column_reaches_no_other_column() {
     assert_eq!(device.report().findings, []);
 }
 
-/// An array that is nobody else's is confined to its memory alone, as it was.
+/// An array that owns its memory may use all of it.
 #[test]
 fn an_array_of_ones_own_reaches_all_its_memory() {
     let context = Context::new(MockDevice::new()).unwrap();

@@ -1,6 +1,6 @@
 //! The tricky behaviours of Numba that concern the doors to other code, by their number in the list
-//! of forty. Each says whether it is kept, or fixed: then the old case is what is tested. Generic
-//! over the device.
+//! of forty. Each is either kept or fixed; if it is fixed, the test is the case that used to fail.
+//! They are generic over the device.
 #![allow(unsafe_code)] // stands for other code
 
 use devarray::{
@@ -10,19 +10,19 @@ use devarray::{
     ipc::RemoteArray,
 };
 
-/// Fixed: what is told to other code of repeated elements are their strides, 0, and not that they
-/// were contiguous.
+/// Fixed: the strides that other code receives for repeated elements are 0, and do not claim that
+/// the elements were contiguous.
 pub(crate) fn numba_18_repeated_elements_tell_their_strides<D: ForeignMemory>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let core = Array::from_slice(&stream, &[3], &[7_u32, 8, 9]).unwrap();
     let many = core.view().broadcast_to(&[4, 3]).unwrap();
     assert_eq!((many.address(), many.strides()), (core.view().address(), &[0, 1][..]));
     assert!(!many.is_c_contiguous() && !many.is_f_contiguous());
-    // Other code that takes address, shape and strides at their word reads nothing beyond the three
-    // that there are.
+    // Other code that uses the given address, shape and strides reads nothing beyond the three
+    // elements that exist.
     let span = many.layout().span();
     let line = Layout::new(&[span.len()], &[1], 0).unwrap();
-    // SAFETY: the elements of `core`, which is read only until the end.
+    // SAFETY: the elements of `core`, which is only read until the end.
     let seen = unsafe { Array::<u32, D>::adopt(&stream, many.address(), &line, ()) }.unwrap();
     assert_eq!(seen.to_vec(&stream).unwrap(), [7, 8, 9]);
 }
@@ -45,11 +45,12 @@ pub(crate) fn numba_36_adopted_memory_waits_for_its_producer<D: ForeignMemory>(c
     assert_eq!(adopted.to_vec(&other).unwrap(), [3; 5000]);
     drop(adopted);
     other.synchronize().unwrap();
-    // SAFETY: as it was released, and nobody uses it.
+    // SAFETY: it is the buffer that was released, and nobody uses it.
     let _ = unsafe { Array::<u8, D>::reclaim(&stream, released) }.unwrap();
 }
 
-/// Kept: the name of a slice says where it lies in the memory, and who made a name cannot open it.
+/// Kept: the name of a slice says where it lies in the memory, and the process that made a name
+/// cannot open it.
 pub(crate) fn numba_38_the_name_of_a_slice_has_its_place<D: Ipc>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let array = Array::<f64, D>::zeros_exportable(&stream, &[10, 4]).unwrap();

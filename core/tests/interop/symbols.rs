@@ -1,10 +1,10 @@
-//! Laws of every backend's variables of modules, given a module with the variables `scale` of
-//! 16 bytes and `table` of 4,096. Generic over the device; each is a test of the simulator, of the
-//! fake driver, and of hardware.
+//! Laws of every backend's variables of modules, given a module with the variables `scale` of 16
+//! bytes and `table` of 4,096. They are generic over the device; each is a test of the simulator,
+//! of the fake driver, and of hardware.
 
 use devarray::{Array, Context, Error, LayoutError, Module, backend::DeviceSymbols};
 
-/// Written in stream order, whole and in part; read back; 0 before.
+/// Variables are written in stream order, whole and in part, and read back; they are 0 before.
 pub(crate) fn written_and_read<D: DeviceSymbols>(context: &Context<D>, module: &Module<D>) {
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     let mut table = module.symbol::<u32>("table").unwrap();
@@ -12,7 +12,7 @@ pub(crate) fn written_and_read<D: DeviceSymbols>(context: &Context<D>, module: &
     let old = table.to_vec(&one).unwrap();
     assert_eq!(old, [0; 1024]);
     let numbers: Vec<u32> = (0..1024).collect();
-    // Each write waits for what read the one before, on another stream.
+    // Each write waits for the read of the previous value, on another stream.
     for round in 0..10_u32 {
         table.write(&one, 0, &numbers).unwrap();
         table.write(&one, 1000, &[round; 24]).unwrap();
@@ -41,7 +41,7 @@ pub(crate) fn sizes_are_checked<D: DeviceSymbols>(context: &Context<D>, module: 
     scale.write(&stream, 0, &[0.0; 4]).unwrap();
 }
 
-/// A name that is not there, one that somebody has, and elements that do not divide a variable.
+/// A name that does not exist, a name that is taken, and elements that do not divide a variable.
 pub(crate) fn names_and_elements_are_checked<D: DeviceSymbols>(_: &Context<D>, module: &Module<D>) {
     let refused = module.symbol::<f32>("scales").unwrap_err();
     assert!(matches!(refused, Error::Handle { operation: "symbol", .. }), "{refused}");

@@ -77,7 +77,7 @@ fn joined(
     let (made, work) = counted(stream, || join(&dense.each_view(), None).unwrap().unwrap());
     assert_eq!((made.shape(), made.to_vec(stream).unwrap()), (&due.shape[..], expected));
     assert_eq!((work.copies, work.fills, work.copied_bytes), (parts, 0, 4 * due.values.len() as u64));
-    // One part of each layout, the others dense.
+    // One part in each layout, with the others dense.
     for (at, model) in models.iter().enumerate() {
         each_layout(stream, model, |view| {
             let mut parts = dense.each_view();

@@ -11,8 +11,8 @@ pub(crate) fn config(cases: u32) -> Config {
     Config { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() }
 }
 
-/// Layouts of rank 0 to 7 with few elements: dense ones with their axes permuted, padded, reversed,
-/// repeated, and with strides that mean nothing where they are not used.
+/// Layouts of rank 0 to 7 with few elements: dense ones with their axes permuted, padded, reversed
+/// or repeated, and with arbitrary strides where they are not used.
 pub(crate) fn layouts() -> impl Strategy<Value = Layout> {
     let extent = prop_oneof![1 => Just(0_usize), 6 => Just(1), 8 => Just(2), 6 => Just(3), 2 => Just(4)];
     let axis = (extent, any::<u8>(), prop_oneof![5 => Just(1_usize), 1 => Just(2)], stretch(), -9..9_isize);
@@ -42,7 +42,7 @@ fn stretch() -> impl Strategy<Value = isize> + Clone {
     prop_oneof![12 => Just(1_isize), 3 => Just(-1), 1 => Just(0), 1 => Just(2)]
 }
 
-/// Slices around an axis of a few positions, step 0 and far too great numbers among them.
+/// Slices around an axis of a few positions, including step 0 and far too large numbers.
 pub(crate) fn slices() -> impl Strategy<Value = Slice> {
     let far = prop_oneof![Just(isize::MIN), Just(isize::MAX)];
     let bound = || prop::option::of(prop_oneof![19 => -6..7_isize, 1 => far.clone()]);

@@ -1,10 +1,9 @@
-//! A naive model of an array: the value at every index, in row-major order. Knows nothing of
-//! strides.
+//! A naive model of an array: the value at every index, in C order. It knows nothing of strides.
 #![allow(clippy::unwrap_used, dead_code)] // helpers of tests; each test file uses some of them
 
 use devarray::NdLayout;
 
-/// Shape, and one value an index, last axis fastest.
+/// A shape, and one value for each index, with the last axis fastest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) shape: Vec<usize>,
@@ -12,7 +11,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// The value at each index, asked for one by one.
+    /// Calls the function once for the value at each index.
     pub(crate) fn from_fn(shape: &[usize], value: impl Fn(&[usize]) -> usize) -> Self {
         Self { shape: shape.to_vec(), values: indices(shape).iter().map(|index| value(index)).collect() }
     }
@@ -52,7 +51,7 @@ impl Model {
         })
     }
 
-    /// Only the listed positions of an axis, in that order.
+    /// Keeps only the listed positions of an axis, in that order.
     pub(crate) fn select(&self, axis: usize, positions: &[usize]) -> Self {
         let mut shape = self.shape.clone();
         shape[axis] = positions.len();
@@ -63,12 +62,12 @@ impl Model {
         })
     }
 
-    /// The values read row-major in another shape.
+    /// The values read in C order, in another shape.
     pub(crate) fn reshape(&self, shape: &[usize]) -> Self {
         Self { shape: shape.to_vec(), values: self.values.clone() }
     }
 
-    /// The values read column-major in another shape.
+    /// The values read in F order, in another shape.
     pub(crate) fn reshape_column_major(&self, shape: &[usize]) -> Self {
         let reversed: Vec<usize> = shape.iter().rev().copied().collect();
         let values = Self { shape: reversed, values: self.column_major() };

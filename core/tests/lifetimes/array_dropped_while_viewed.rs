@@ -1,4 +1,4 @@
-//! An array cannot go while it is viewed.
+//! An array cannot be dropped while it is viewed.
 #![allow(unused_imports)]
 
 use devarray::{*, backend::*};

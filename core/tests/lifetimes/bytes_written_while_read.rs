@@ -1,4 +1,4 @@
-//! Bytes are written while the array they are of is viewed.
+//! Bytes are written while their array is viewed.
 #![allow(unused_imports)]
 
 use devarray::{*, backend::*};

@@ -1,4 +1,4 @@
-//! A writing view is alone.
+//! A writing view has no clone.
 #![allow(unused_imports)]
 
 use devarray::{*, backend::*};

@@ -1,4 +1,4 @@
-//! Every byte a device may write is a valid element.
+//! Every byte that a device may write is valid in an element.
 #![allow(unused_imports)]
 
 use devarray::{*, backend::*};

@@ -1,4 +1,4 @@
-//! Where a field lies is the library's to say, also in a record of the program's own.
+//! The library alone says where a field lies, also in a record of the program's own.
 
 use std::ops::Range;
 

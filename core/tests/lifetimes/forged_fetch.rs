@@ -1,4 +1,4 @@
-//! Bytes on their way to the host are taken by who asked for them: nobody else can name them.
+//! Only the caller that asked for bytes from the device takes them: nobody else can name them.
 
 use devarray::{Context, Result, backend::{Fetches, Fetching}};
 use devarray_mock::MockDevice;

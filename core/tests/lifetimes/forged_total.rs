@@ -1,4 +1,4 @@
-//! A reduction goes to memory that a backend promises is its own: else two could share it.
+//! A backend promises that a total has its result memory to itself; else two could share it.
 
 use devarray::backend::{ReduceOp, TotalOp};
 use devarray_mock::MockBuffer;

@@ -1,4 +1,4 @@
-//! The host holds managed memory to write while the device is given it to write.
+//! The host holds managed memory for writing while the device receives it for writing.
 #![allow(unused_imports)]
 
 use devarray::{*, backend::*};

@@ -1,4 +1,4 @@
-//! A reference into a pinned buffer does not outlive its giving away.
+//! A reference into a pinned buffer does not outlive the buffer's move into a transfer.
 #![allow(unused_imports)]
 
 use devarray::{*, backend::*};

@@ -1,4 +1,4 @@
-//! A slice is written beside its pinning.
+//! A slice is written while it is pinned.
 #![allow(unused_imports)]
 
 use devarray::{*, backend::*};

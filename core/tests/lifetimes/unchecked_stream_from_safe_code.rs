@@ -1,4 +1,4 @@
-//! Order without tracking is the caller's to vouch for.
+//! Without tracking, the caller must vouch for the order.
 #![allow(unused_imports)]
 
 use devarray::{*, backend::*};

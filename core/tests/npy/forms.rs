@@ -7,8 +7,9 @@ use devarray::{
 
 use super::{Record, framed, holds, read_error, stream};
 
-/// Files of NumPy's own readers that no writer of today makes: types by any name, and what Python
-/// takes for a dictionary. `conformance/cli/tests/relayout_numpy.py` asks NumPy for each.
+/// Files that NumPy's own readers accept and no writer of today makes: types by any name, and
+/// everything that Python takes for a dictionary. `conformance/cli/tests/relayout_numpy.py` asks
+/// NumPy for each.
 #[test]
 fn headers_are_read_in_every_form() {
     let of = |descr: &str| format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (2,), }}");
@@ -47,7 +48,7 @@ fn headers_are_read_in_every_form() {
         let shape = if text.contains("True") { &[2, 1][..] } else { &[2] };
         holds(&framed(text, &[5, 6]), shape, &[5_u8, 6]);
     }
-    // The twins: what NumPy does not read either.
+    // The twins: headers that NumPy does not read either.
     for text in [
         "{'shape': (+ +2,), 'fortran_order': False, 'descr': '|u1'}",
         "{'shape': (2l,), 'fortran_order': False, 'descr': '|u1'}",
@@ -62,13 +63,14 @@ fn headers_are_read_in_every_form() {
     ] {
         assert!(npy::read::<u8>(&mut &framed(text, &[5, 6])[..]).is_err(), "{text}");
     }
-    // Whoever copies the header writes what NumPy would.
+    // A copied header is written as NumPy would write it.
     let header = Header::read(&mut &framed(&of("u'long'"), &[])[..]).unwrap();
     assert_eq!(header.descr.len(), "'<i8'".len());
     assert!(header.descr.starts_with("'<i"), "{}", header.descr);
 }
 
-/// Several arrays in one file: the first is read, and more behind it are told apart from rubbish.
+/// Several arrays in one file: the first is read, and further arrays behind it are told apart from
+/// rubbish.
 #[test]
 fn the_first_of_several_arrays_is_read() {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("several.npy");
@@ -95,8 +97,8 @@ fn the_first_of_several_arrays_is_read() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// Without elements too, a shape whose other extents make more bytes than any memory holds is
-/// refused: NumPy could not read it.
+/// A shape whose other extents need more bytes than any memory holds is refused even without
+/// elements: NumPy could not read it.
 #[test]
 fn files_without_elements_are_not_too_large_either() {
     let stream = stream();
@@ -114,7 +116,7 @@ fn files_without_elements_are_not_too_large_either() {
     let written = npy::write(&mut file, &array.to_host(&stream).unwrap());
     assert!(matches!(written, Err(NpyError::TooLarge { .. })), "{written:?}");
     assert!(file.is_empty(), "nothing was begun");
-    // The twins: of bytes there is room for as many.
+    // The twins: with elements of one byte, the shape is not too large.
     holds::<u8>(&framed(&text("|u1"), &[]), &vast, &[]);
     npy::write_array(&stream, &mut file, &Array::<u8, _>::zeros(&stream, &vast).unwrap()).unwrap();
     holds::<u8>(&file, &vast, &[]);

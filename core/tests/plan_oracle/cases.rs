@@ -4,7 +4,8 @@
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-/// Two layouts of one shape, the size of an element, and the device they are planned for.
+/// Two layouts of one shape, the size of an element, and the limits of the device that the copy is
+/// planned for.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) shape: Vec<usize>,
@@ -57,20 +58,21 @@ impl Limits {
     }
 }
 
-/// The place of one axis in its parent.
+/// The placement of one axis in its parent.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// Axes with larger keys lie further out; ties by axis number, later inside.
+    /// Axes with larger keys lie further out; on equal keys, the later axis lies inside.
     key: u8,
     step: usize,
-    /// Parent elements of this axis that the view leaves out.
+    /// The number of parent elements along this axis that the view leaves out.
     pad: usize,
-    /// Elements lost after the axis, so that the next stride is no multiple of this one.
+    /// The number of elements lost after the axis, so that the next stride is no multiple of this
+    /// one.
     ragged: usize,
     reversed: bool,
 }
 
-/// The view of a parent that `places` describe; injective.
+/// The view of a parent that `places` describe; it is injective.
 fn nested(shape: &[usize], places: &[Place], slack: usize) -> Side {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     order.sort_by_key(|&axis| (places[axis].key, std::cmp::Reverse(axis)));
@@ -90,7 +92,7 @@ fn nested(shape: &[usize], places: &[Place], slack: usize) -> Side {
     Side { strides, offset }
 }
 
-/// A source whose strides have nothing to do with its shape: repeats and overlapping windows.
+/// A source with strides unrelated to its shape: repeats and overlapping windows.
 fn windows(shape: &[usize], strides: Vec<isize>, slack: usize) -> Side {
     let backwards = shape.iter().zip(&strides).filter(|&(_, &stride)| stride < 0);
     let offset =
@@ -98,12 +100,12 @@ fn windows(shape: &[usize], strides: Vec<isize>, slack: usize) -> Side {
     Side { strides, offset: offset + slack }
 }
 
-/// The places that are drawn.
+/// The kinds of placement to draw from.
 #[derive(Debug, Clone, Copy)]
 enum Style {
-    /// A box cut out of a dense array: row-major, forward, no steps.
+    /// A box cut out of a dense array: in C order, forward, without steps.
     Slab,
-    /// Row-major, with anything along the axes.
+    /// C order, with any direction, step and gap along the axes.
     RowMajor,
     /// Any order of axes.
     AnyOrder,
@@ -123,7 +125,7 @@ fn places(rank: usize, style: Style) -> impl Strategy<Value = Vec<Place>> {
     vec(place, rank)
 }
 
-/// A side like a destination, one with repeats added to that, or one of any strides.
+/// A source that could be a destination, one with repeats added to it, or one of any strides.
 fn source(shape: Vec<usize>, style: Style) -> impl Strategy<Value = Side> {
     let rank = shape.len();
     let any_strides = {
@@ -167,7 +169,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     prop_oneof![4 => Just(Limits::NONE), 1 => small]
 }
 
-/// Cases of every kind; how often each occurs is asserted in `random.rs`.
+/// Cases of every kind; `random.rs` asserts how often each kind occurs.
 pub(crate) fn cases() -> impl Strategy<Value = Case> {
     use Style::{AnyOrder, RowMajor, Slab};
     let items = || select(vec![1_usize, 2, 3, 4, 8, 12, 16, 24]);

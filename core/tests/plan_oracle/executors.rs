@@ -1,10 +1,10 @@
-//! Each class carried out from its own numbers, as a device would.
+//! Each class carried out from its own numbers, like on a device.
 
 use devarray::copy::{Axis, Class, Plan};
 
 use super::oracle::Piece;
 
-/// The pieces that a device moves that trusts the class.
+/// The pieces that a device moves if it trusts the class.
 pub(crate) fn by_class(plan: &Plan) -> Vec<Piece> {
     match plan.class() {
         Class::Empty => Vec::new(),
@@ -16,7 +16,7 @@ pub(crate) fn by_class(plan: &Plan) -> Vec<Piece> {
     }
 }
 
-/// The numbers of a 2-D or 3-D pitched copy; public to be got wrong.
+/// The numbers of a 2-D or 3-D pitched copy; they are public so that a test can falsify them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pitch {
     pub(crate) width_bytes: usize,
@@ -61,7 +61,7 @@ impl Pitch {
         }
     }
 
-    /// Rows of slices, after the checks that drivers make.
+    /// The rows of slices, after the checks that drivers make.
     pub(crate) fn pieces(self, plan: &Plan) -> Vec<Piece> {
         assert!(self.width_bytes <= self.dst_pitch_bytes.min(self.src_pitch_bytes), "{self:?}");
         assert!(self.height <= self.dst_slice_rows.min(self.src_slice_rows), "{self:?}");
@@ -105,12 +105,12 @@ fn tiles(plan: &Plan, dst_axis: usize, src_axis: usize) -> Vec<Piece> {
     pieces
 }
 
-/// Runs under all axes, by index arithmetic.
+/// The runs under all axes, by index arithmetic.
 pub(crate) fn loops(plan: &Plan) -> Vec<Piece> {
     starts(plan, plan.axes()).into_iter().map(|(src, dst)| (src, dst, plan.run_bytes())).collect()
 }
 
-/// (source, destination) of each step of the axes.
+/// The pair (source, destination) of each step of the axes.
 fn starts(plan: &Plan, axes: &[Axis]) -> Vec<(usize, usize)> {
     let first = vec![(plan.src_offset_bytes(), plan.dst_offset_bytes())];
     axes.iter().fold(first, |starts, axis| {

@@ -95,8 +95,8 @@ fn small_shapes() {
     assert!(cases > 10_000, "{cases}");
 }
 
-/// Every destination of some shape with small strides, nested or interleaved: planned if and only
-/// if no two indices meet.
+/// Every destination of some shape with small strides, nested or interleaved: it is planned if and
+/// only if no two indices meet.
 #[test]
 fn small_destinations() {
     let shape = [2, 3, 2];

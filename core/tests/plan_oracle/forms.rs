@@ -1,4 +1,4 @@
-//! The canonical form: one plan for one copy, and the class of known copies.
+//! The canonical form: equal copies have one plan, and known copies have their class.
 
 use devarray::{
     Layout, LayoutError,
@@ -12,7 +12,7 @@ use super::{
     random::fixed,
 };
 
-/// `shape` with the two sides' strides, planned for elements of `item_bytes`.
+/// The class of a copy of `shape` with the strides of the two sides, for elements of `item_bytes`.
 fn class(shape: &[usize], dst: &[isize], src: &[isize], item_bytes: usize, limits: Limits) -> Class {
     let layout = |strides: &[isize]| {
         let backwards = shape.iter().zip(strides).filter(|&(_, &stride)| stride < 0);
@@ -44,7 +44,7 @@ fn rows() {
     assert_eq!(unlimited(&[4, 3], &[3, 1], &[10, 1], 4), pitched(12, 4, 12, 40));
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[40, 10, 1], 4), pitched(12, 8, 12, 40));
     assert_eq!(unlimited(&[4, 3], &[-3, 1], &[-10, 1], 4), pitched(12, 4, 12, 40));
-    // A column: rows of one element.
+    // A column consists of rows of one element.
     assert_eq!(unlimited(&[5], &[1], &[7], 8), pitched(8, 5, 8, 56));
     assert_eq!(unlimited(&[5], &[2], &[3], 12), pitched(12, 5, 24, 36));
 }
@@ -61,7 +61,7 @@ fn slices_of_rows() {
         src_slice_rows: 6,
     };
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[60, 10, 1], 4), three);
-    // Not a whole number of rows, fewer rows than the height, and backwards on one side.
+    // The rows are not whole, fewer than the height, or backward on one side.
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[65, 10, 1], 4), Class::Batched);
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[30, 10, 1], 4), Class::Batched);
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[-60, 10, 1], 4), Class::Batched);
@@ -76,9 +76,9 @@ fn fast_axes_that_differ() {
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[12, 1, 4], 8), transpose(2, 1));
     assert_eq!(unlimited(&[2, 4, 3], &[12, 3, 1], &[1, 2, 8], 2), transpose(2, 0));
     assert_eq!(unlimited(&[4, 3], &[-3, 1], &[1, 4], 4), transpose(1, 0));
-    // Equally fast along both axes: no reason to turn.
+    // The source is equally fast along both axes: there is no reason to transpose.
     assert_eq!(unlimited(&[4, 3], &[3, 1], &[2, 2], 4), Class::Gather);
-    // Twelve bytes are three words: a run of many elements.
+    // Twelve bytes are three words, which are copied as a run.
     assert_eq!(unlimited(&[4, 3], &[3, 1], &[1, 4], 12), Class::Batched);
     // Eight contiguous bytes on both sides are one word.
     assert_eq!(unlimited(&[4, 3, 8], &[24, 8, 1], &[8, 32, 1], 1), transpose(1, 0));
@@ -104,7 +104,7 @@ fn limits_are_kept() {
     assert_eq!(at(12, 4, 39), Class::Batched);
     let tall = Limits { height: 4, ..Limits::NONE };
     assert_eq!(class(&[5], &[1], &[7], 8, tall), Class::Gather);
-    // A destination of one element, whatever the limits.
+    // A destination of one element is accepted whatever the limits are.
     let none = Limits { width_bytes: 0, height: 0, pitch_bytes: 0 };
     assert_eq!(class(&[1], &[1], &[7], 8, none), Class::Linear);
 }
@@ -123,7 +123,7 @@ fn what_is_refused() {
     assert_eq!(plan((&[3], &[0]), line, 4), Err(LayoutError::AliasedDestination));
     assert_eq!(plan((&[3, 2], &[1, 1]), (&[3, 2], &[2, 1]), 4), Err(LayoutError::AliasedDestination));
     assert_eq!(plan((&[3, 2], &[1, 2]), (&[3, 2], &[2, 1]), 4), Err(LayoutError::AliasedDestination));
-    // Nothing is written twice where nothing is written, or only once.
+    // No element is written twice if there are no elements, or only one.
     assert_eq!(plan((&[3, 0], &[0, 0]), (&[3, 0], &[0, 0]), 4), Ok(0));
     assert_eq!(plan((&[3, 1], &[1, 0]), (&[3, 1], &[1, 0]), 4), Ok(12));
 }
@@ -131,7 +131,7 @@ fn what_is_refused() {
 proptest! {
     #![proptest_config(fixed(2_000))]
 
-    /// Renumbering, turning, splitting or adding axes on both sides alike changes nothing.
+    /// Renumbering, reversing, splitting or adding axes on both sides alike changes nothing.
     #[test]
     fn one_plan_for_one_copy(
         case in cases(),
@@ -176,7 +176,7 @@ proptest! {
         }
     }
 
-    /// A single block is the plan, and packing what is dense is linear.
+    /// A single block is the whole plan, and packing a dense source is linear.
     #[test]
     fn reducing_twice_changes_nothing(case in cases()) {
         let plan = case.plan();

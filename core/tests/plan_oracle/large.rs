@@ -1,4 +1,4 @@
-//! Beyond 32 bits: offsets, strides, lengths and blocks by arithmetic, no memory.
+//! Beyond 32 bits: offsets, strides, lengths and blocks are checked by arithmetic, without memory.
 
 use devarray::{
     Layout, LayoutError,
@@ -19,7 +19,7 @@ fn plan(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Plan, LayoutErr
     Plan::new(dst, src, item_bytes, &Capabilities::default())
 }
 
-/// Few elements, far apart: the map stays small.
+/// A few elements, far apart: the map stays small.
 fn far_apart() -> Case {
     let far = 1 << 33;
     Case {
@@ -42,7 +42,7 @@ fn offsets_are_exact() {
     assert!(*last > 1 << 37 && plan.src_span().end > 1 << 43);
 }
 
-/// The twin: offsets cut to 32 bits are seen.
+/// The twin: offsets cut to 32 bits are detected.
 #[test]
 fn cut_offsets_are_seen() {
     let case = far_apart();
@@ -98,7 +98,7 @@ fn bytes_that_overflow() {
     assert!(plan(&far, &dense(2), 4).is_ok());
 }
 
-/// Strides of axes that are never stepped along may be anything.
+/// Strides of axes that no step takes may be anything.
 #[test]
 fn strides_never_used() {
     let odd = Layout::new(&[1, 3], &[isize::MIN, 1], 0).unwrap();
@@ -107,7 +107,7 @@ fn strides_never_used() {
     assert_eq!(plan(&empty, &empty, usize::MAX).unwrap().class(), Class::Empty);
 }
 
-/// Two axes whose strides would only be one axis if a product wrapped around stay two.
+/// Two axes stay two if their strides would only combine to one axis when a product wraps around.
 #[test]
 fn merging_does_not_wrap() {
     let far = 1_isize << 62;

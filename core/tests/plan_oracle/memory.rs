@@ -13,11 +13,12 @@ use super::{
     random::fixed,
 };
 
-/// Room before both sides, odd so that no run is aligned to its width, and after the destination.
-/// The source ends with its last byte, so that a sanitizer sees a read beyond it.
+/// The room before both sides, which is odd so that no run is aligned to its width, and after the
+/// destination. The source's memory ends with its last byte, so that a sanitizer detects a read
+/// beyond it.
 const MARGIN: usize = 3;
 
-/// Source bytes whose neighbours differ, and a destination whose every byte is a canary.
+/// Source bytes whose neighbours differ, and a destination filled with canary bytes.
 struct Memory {
     src: Vec<u8>,
     dst: Vec<u8>,
@@ -86,7 +87,7 @@ proptest! {
 proptest! {
     #![proptest_config(fixed(300))]
 
-    /// Transposes of whole tiles, of tiles and a rest, and of less than a tile.
+    /// Transposes of whole tiles, of tiles and a remainder, and of less than a tile.
     #[test]
     fn transposes_of_any_size(
         shape in prop::sample::select(vec![
@@ -115,7 +116,7 @@ proptest! {
     }
 }
 
-/// The twin of the canaries: an executor that fills the gaps between rows is seen.
+/// The twin of the canaries: an executor that fills the gaps between rows is detected.
 #[test]
 fn canaries_see_a_gap_written() {
     let side = |pitch| Side { strides: vec![pitch, 1], offset: 0 };

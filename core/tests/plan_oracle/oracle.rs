@@ -1,4 +1,4 @@
-//! The naive map of a copy, and the one judge of what an executor did.
+//! The naive map of a copy, and the one judge of executors.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub(crate) type Image = BTreeMap<usize, usize>;
 /// One contiguous piece moved: (source offset, destination offset, length), in bytes.
 pub(crate) type Piece = (usize, usize, usize);
 
-/// The first thing an executor did wrong, with the destination byte.
+/// The first fault of an executor, with the destination byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     Gap(usize),
@@ -19,7 +19,7 @@ pub(crate) enum Fault {
     Missing(usize),
 }
 
-/// Every byte of every element, index by index.
+/// The map of every byte of every element, built index by index.
 pub(crate) fn image(case: &Case) -> Image {
     let mut image = Image::new();
     for index in indices(&case.shape) {
@@ -32,7 +32,7 @@ pub(crate) fn image(case: &Case) -> Image {
     image
 }
 
-/// Whether the pieces write each byte of `image` once, from the right place, and nothing else.
+/// Checks that the pieces write each byte of `image` once, from the right place, and nothing else.
 pub(crate) fn judge(image: &Image, pieces: impl IntoIterator<Item = Piece>) -> Result<(), Fault> {
     let mut seen = Image::new();
     for (src, dst, len) in pieces {
@@ -52,7 +52,7 @@ pub(crate) fn judge(image: &Image, pieces: impl IntoIterator<Item = Piece>) -> R
     }
 }
 
-/// All indices of a shape; one for no axes, none if an extent is 0.
+/// All indices of a shape: a single one if there are no axes, none if an extent is 0.
 pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     let mut indices = vec![Vec::new()];
     for &extent in shape {

@@ -1,5 +1,5 @@
-//! Random cases: runs, classes, spans, blocks and staging against the map; and what the cases
-//! cover.
+//! Random cases: runs, classes, spans, blocks and staging are compared with the map, and the coverage of the
+//! cases is checked.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -86,8 +86,8 @@ proptest! {
     #[test]
     fn dense_sides_need_no_staging(case in cases()) {
         let (image, plan) = (image(&case), case.plan());
-        // The order of the dense memory is the order of the runs, so an image in that order says what
-        // lies side by side.
+        // The runs follow the order of the dense memory, so an image in that order shows which bytes lie side
+        // by side.
         let order: Vec<(usize, usize)> = plan.runs().flat_map(bytes).collect();
         let dense = |side: fn(&(usize, usize)) -> usize| {
             let consecutive = order.windows(2).all(|pair| side(&pair[0]) + 1 == side(&pair[1]));
@@ -98,7 +98,7 @@ proptest! {
     }
 }
 
-/// Pack fills dense memory without a hole, unpack empties it, and together they are the image.
+/// Pack fills dense memory without a hole, unpack empties it, and both together give the image.
 fn staged(image: &Image, plan: &Plan) -> Result<(), TestCaseError> {
     let dense: Image = plan.pack().runs().flat_map(bytes).map(|(src, dst)| (dst, src)).collect();
     prop_assert!(dense.keys().copied().eq(0..image.len()));

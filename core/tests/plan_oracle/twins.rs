@@ -13,13 +13,13 @@ fn case(shape: &[usize], dst: &[isize], src: &[isize]) -> Case {
     Case { shape: shape.to_vec(), dst: side(dst), src: side(src), item_bytes: 2, limits: Limits::NONE }
 }
 
-/// Four rows of three elements out of rows of five into rows of four.
+/// Four rows of three elements, from rows of five to rows of four.
 fn rows() -> (Image, Plan) {
     let case = case(&[4, 3], &[4, 1], &[5, 1]);
     (image(&case), case.plan())
 }
 
-/// Two slices of such rows.
+/// Two slices of these rows.
 fn slices() -> (Image, Plan) {
     let case = case(&[2, 4, 3], &[20, 4, 1], &[30, 5, 1]);
     (image(&case), case.plan())

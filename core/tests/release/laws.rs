@@ -1,6 +1,6 @@
-//! Laws of every backend's context about memory that is given back later, and memory that is
-//! short. Generic over the device; each is a test of the simulator, of the fake driver, and of
-//! hardware.
+//! Laws of every backend's context about memory that is given back later, and about shortage of
+//! memory. They are generic over the device; each is a test of the simulator, of the fake driver,
+//! and of hardware.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -17,7 +17,7 @@ use devarray::{
 pub(crate) trait AllKinds: MapHost + RegisterHost + ManagedMemory + PoolControl {}
 impl<D: MapHost + RegisterHost + ManagedMemory + PoolControl> AllKinds for D {}
 
-/// Allocations and bytes that wait.
+/// The number of allocations that wait, and their bytes.
 fn pending<D: Device>(context: &Context<D>) -> (usize, usize) {
     let pending = context.pending_releases();
     (pending.count, pending.len_bytes)
@@ -27,8 +27,8 @@ fn bytes<D: Device>(context: &Context<D>, len: usize) -> Array<u8, D> {
     Array::zeros(&context.stream().unwrap(), &[len]).unwrap()
 }
 
-/// Kept from Numba: ten may wait, the eleventh has all given back; so has a byte more than may
-/// wait, and not the last byte.
+/// Kept from Numba: ten may wait; the eleventh makes all of them be given back. One byte more than
+/// may wait has the same effect, and the last byte allowed does not.
 pub(crate) fn limits_are_strict<D: AllKinds>(context: &Context<D>) {
     drop(bytes(context, 100));
     assert_eq!(pending(context), (0, 0), "nothing waits unless it is asked for");
@@ -46,7 +46,7 @@ pub(crate) fn limits_are_strict<D: AllKinds>(context: &Context<D>) {
     assert_eq!(pending(context), (0, 0), "a byte more");
     drop(bytes(context, 10_001));
     assert_eq!(pending(context), (0, 0), "alone too large");
-    // New limits hold at once.
+    // New limits apply at once.
     drop([bytes(context, 1), bytes(context, 2), bytes(context, 3)]);
     context.set_release_limits(ReleaseLimits::new(3, 10_000));
     assert_eq!(pending(context), (3, 6));
@@ -57,8 +57,8 @@ pub(crate) fn limits_are_strict<D: AllKinds>(context: &Context<D>) {
     assert_eq!(pending(context), (0, 0));
 }
 
-/// Fixed: bytes of every kind count, pinned memory too; what the pinned pool keeps need not wait;
-/// memory that the program lends for the time of a call is released at once.
+/// Fixed: bytes of every kind count, pinned memory too; memory that the pinned pool keeps need not
+/// wait; memory that the program lends for the time of a call is released at once.
 pub(crate) fn every_kind_counts<D: AllKinds>(context: &Context<D>) {
     context.set_release_limits(ReleaseLimits::new(100, usize::MAX));
     drop(context.pinned::<u8>(1000).unwrap());
@@ -70,7 +70,7 @@ pub(crate) fn every_kind_counts<D: AllKinds>(context: &Context<D>) {
     context.with_pinned(&mut [0_u8; 50], |_| ()).unwrap();
     drop(bytes(context, 0));
     assert_eq!(pending(context), (4, 1234));
-    // Waiting memory is live, and is named so.
+    // Waiting memory is live, and is listed as waiting.
     let named: Vec<_> = context.live_allocations().iter().map(|r| (r.kind, r.len_bytes, r.state)).collect();
     let due = [
         (MemoryKind::Device, 4, AllocationState::Pending),
@@ -82,7 +82,7 @@ pub(crate) fn every_kind_counts<D: AllKinds>(context: &Context<D>) {
     assert_eq!(context.memory_statistics().live_bytes(), 1234);
     context.release_pending();
     assert_eq!((pending(context), context.memory_statistics().live_bytes()), ((0, 0), 0));
-    // Kept for reuse at no cost.
+    // Keeping it for reuse costs nothing.
     context.set_pinned_limits(PinnedLimits::new(usize::MAX, 1 << 20));
     drop(context.pinned::<u8>(1000).unwrap());
     assert_eq!(pending(context), (0, 0));
@@ -91,8 +91,8 @@ pub(crate) fn every_kind_counts<D: AllKinds>(context: &Context<D>) {
     context.set_release_limits(ReleaseLimits::default());
 }
 
-/// Kept: scopes nest, put everything off however much it is, and end on unwind. Fixed: what is over
-/// the limits is given back when the outermost ends, and an explicit flush works inside.
+/// Kept: scopes nest, put off any amount of memory, and end on unwind. Fixed: memory over the
+/// limits is given back when the outermost scope ends, and an explicit flush works inside.
 pub(crate) fn deferrals_nest_and_end<D: AllKinds>(context: &Context<D>) {
     context.set_release_limits(ReleaseLimits::new(2, 1000));
     context.defer_cleanup(|| {
@@ -129,7 +129,7 @@ pub(crate) fn deferrals_nest_and_end<D: AllKinds>(context: &Context<D>) {
     assert_eq!(pending(context), (0, 0), "without limits, nothing waits any longer");
 }
 
-/// Waiting memory holds its bytes until then: work in flight still reads them.
+/// Waiting memory keeps its bytes: work in flight still reads them.
 pub(crate) fn work_in_flight_is_not_disturbed<D: AllKinds>(context: &Context<D>) {
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     context.set_release_limits(ReleaseLimits::new(1, usize::MAX));
@@ -149,8 +149,8 @@ pub(crate) fn work_in_flight_is_not_disturbed<D: AllKinds>(context: &Context<D>)
     context.set_release_limits(ReleaseLimits::default());
 }
 
-/// Fixed: what waits is given back when memory is short, also inside a deferral, of the device and
-/// of a limit.
+/// Fixed: waiting memory is given back when memory is short, also inside a deferral, whether the
+/// device or a limit is short.
 pub(crate) fn shortage_flushes<D: AllKinds>(context: &Context<D>) {
     let most = context.device().memory().unwrap().free_bytes;
     for limit in [MemoryLimit::Unlimited, MemoryLimit::Bytes(1000)] {
@@ -183,14 +183,14 @@ impl<D: Device> MemoryHook for Cache<D> {
     }
 }
 
-/// The program is asked once, with no lock held, and what it gives back is had.
+/// The program is asked once, with no lock held, and the memory that it gives back is used.
 pub(crate) fn the_program_is_asked<D: AllKinds>(context: &Context<D>) {
     let cache = Arc::new(Cache(Mutex::default(), Mutex::default()));
     context.set_memory_hook(Some(cache.clone()));
     context.set_memory_limit(MemoryLimit::Bytes(1000)).unwrap();
     let held = tagged("cache", || [bytes(context, 300), bytes(context, 400)]);
     cache.0.lock().unwrap().extend(held);
-    // Also where giving back is put off.
+    // The program is also asked where giving back is put off.
     let array = context.defer_cleanup(|| bytes(context, 800));
     let asked = std::mem::take(&mut *cache.1.lock().unwrap());
     assert_eq!(asked.len(), 1);
@@ -205,8 +205,8 @@ pub(crate) fn the_program_is_asked<D: AllKinds>(context: &Context<D>) {
     context.set_memory_hook(None);
 }
 
-/// An allocation that fails in the end says what there was and who holds it; nothing else happened,
-/// and the device goes on.
+/// An allocation that finally fails says how much memory there was and who holds it; nothing else
+/// happened, and the device goes on.
 pub(crate) fn running_out_says_who_holds_what<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let room = context.device().memory().unwrap();

@@ -1,6 +1,7 @@
-//! A test for each law that holds on every schedule and leaves nothing allocated.
+//! Makes a test for each law that holds on every schedule and leaves nothing allocated.
 
-/// `laws! { MEMORY_BYTES: name … }` tests each function `laws::name` on devices of so much memory.
+/// `laws! { MEMORY_BYTES: name … }` tests each function `laws::name` on devices with that much
+/// memory.
 macro_rules! laws {
     ($memory_bytes:ident: $($name:ident)*) => {
         $(#[test]

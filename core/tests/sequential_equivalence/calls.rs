@@ -45,7 +45,8 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         self.checked(filled);
     }
 
-    /// Between parts of two arrays, cut to one shape; sometimes the source is one row, repeated.
+    /// Copies between parts of two arrays, cut to one shape; sometimes the source is one row,
+    /// repeated.
     pub(super) fn copy(&mut self) {
         let stream = self.stream();
         let (Some((to, mut into, dst)), Some((from, mut out_of, mut src))) = (self.part(), self.part())
@@ -69,7 +70,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         self.checked(copied);
     }
 
-    /// Disjoint parts of one array, filled and copied to each other on several streams.
+    /// Fills disjoint parts of one array and copies them to each other, on several streams.
     pub(super) fn parts(&mut self) {
         let Some((at, steps, layout)) = self.part() else { return };
         let (axis, sections) = (self.rng.below(self.rank).cast_signed(), 1 + self.rng.below(11));
@@ -182,7 +183,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         }
     }
 
-    /// Up and down again, and a part of something else, in borrowed memory.
+    /// Uploads and downloads a part, and a part of another array, in borrowed memory.
     pub(super) fn scope(&mut self) {
         let stream = self.stream();
         let (Some((at, steps, layout)), Some((other, look, seen))) = (self.part(), self.part()) else {
@@ -234,7 +235,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         self.checked(outcome);
     }
 
-    /// Gives an array up for a shared one, or reads one that was.
+    /// Turns an array into a shared one, or reads a shared one.
     pub(super) fn share(&mut self) {
         let stream = self.stream();
         if self.arrays.len() > 2 && self.rng.below(2) == 0 {

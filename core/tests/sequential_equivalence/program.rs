@@ -11,13 +11,13 @@ use devarray_mock::{Code, MockDevice as Mock, Site};
 
 use super::views::{Rng, Step, narrowed, positions, steps};
 
-/// Calls of one program.
+/// The number of calls in a program.
 const CALLS: usize = 40;
 
-/// Elements after the calls so far; `None` where nobody may know.
+/// The elements after the calls so far; `None` where they are unknown.
 pub(super) type Model<T> = Vec<Option<T>>;
 
-/// An array, and what must be in it.
+/// An array, and its expected elements.
 pub(super) struct Held<T: Element> {
     pub(super) array: Array<T, Mock>,
     pub(super) model: Model<T>,
@@ -29,8 +29,8 @@ impl<T: Element> Held<T> {
     }
 }
 
-/// Applies to the model what a call did to the device: all of it, nothing if refused, unknown if it
-/// failed.
+/// Applies a call to the model: fully if it succeeded, not at all if it was refused, and with
+/// unknown elements if it failed.
 pub(super) fn apply<T: Element>(
     model: &mut [Option<T>],
     layout: &Layout,
@@ -52,11 +52,11 @@ pub(super) enum Kind {
     Tracked,
     /// Like `Tracked`, and calls of the backend fail now and then.
     Failing,
-    /// Streams that keep no order: the twin.
+    /// Streams that keep no order, for the twin.
     Unchecked,
 }
 
-/// A program under way.
+/// A running program.
 pub(super) struct Program<T: Element> {
     pub(super) rng: Rng,
     pub(super) kind: Kind,
@@ -73,7 +73,7 @@ pub(super) struct Program<T: Element> {
 }
 
 impl<T: Element + Debug + PartialEq> Program<T> {
-    /// Runs a program; says where it differed.
+    /// Runs a program, and returns the first difference.
     pub(super) fn run(device: &Mock, seed: u64, kind: Kind) -> Option<String> {
         let mut rng = Rng::new(seed);
         let context = Context::new(device.clone()).unwrap();
@@ -140,8 +140,8 @@ impl<T: Element + Debug + PartialEq> Program<T> {
 
     pub(super) fn open(&mut self) {
         let opened = match self.kind {
-            // SAFETY: deliberately not ordered; in the simulator a race shows as wrong bytes, not
-            // as harm.
+            // SAFETY: the work is left unordered on purpose; in the simulator a race shows as wrong
+            // bytes, not as harm.
             Kind::Unchecked => unsafe { self.context.unchecked_stream() },
             _ if self.rng.below(3) == 0 => self.context.strict_stream(),
             _ => self.context.stream(),
@@ -159,7 +159,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         stream
     }
 
-    /// The value, if there is one; an error that nobody planned is a difference.
+    /// The value, if there is one; an error that no fault planned is a difference.
     pub(super) fn checked<V>(&mut self, result: Result<V>) -> Option<V> {
         match result {
             Ok(value) => return Some(value),
@@ -178,7 +178,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         }
     }
 
-    /// An array and a way to look at part of it.
+    /// Draws an array and a view of a part of it.
     pub(super) fn part(&mut self) -> Option<(usize, Vec<Step>, Layout)> {
         let at = self.rng.below(self.arrays.len());
         let whole = self.arrays.get(at)?.array.layout().clone();
@@ -187,7 +187,7 @@ impl<T: Element + Debug + PartialEq> Program<T> {
         Some((at, steps, layout))
     }
 
-    /// Reads all that is left, drops everything, and asks the device.
+    /// Reads all remaining arrays, drops everything, and asks the device for findings.
     pub(super) fn finish(mut self) -> Option<String> {
         while !self.in_flight.is_empty() {
             self.end_transfer();
@@ -206,8 +206,8 @@ impl<T: Element + Debug + PartialEq> Program<T> {
             (self.device.clone(), self.kind, self.forgot, self.different.take());
         drop((self, stream));
         let mut report = device.report();
-        // Programs read uninitialized arrays on purpose: the model says which elements then mean
-        // nothing.
+        // Programs read uninitialized arrays on purpose: the model says which elements then have no
+        // meaning.
         report.findings.retain(|finding| finding.code != Code::Uninitialized);
         if different.is_some() || !report.findings.is_empty() {
             return different.or(Some(report.to_string()));

@@ -1,4 +1,4 @@
-//! Random parts of arrays, and which elements they are.
+//! Random parts of arrays, and the elements that they contain.
 
 use devarray::{ArrayView, ArrayViewMut, Element, Layout, layout::Slice};
 pub(super) use devarray_conformance::Rng;
@@ -68,7 +68,7 @@ pub(super) fn steps(rng: &mut Rng, layout: &Layout) -> Vec<Step> {
     steps
 }
 
-/// Positions index by index, sharing no arithmetic with the library.
+/// The positions index by index; shares no arithmetic with the library.
 pub(super) fn positions(layout: &Layout) -> Vec<usize> {
     let mut found = vec![layout.offset().cast_signed()];
     for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {

@@ -1,5 +1,4 @@
-//! Bytes and files of device memory: positions that overflow, that are negative, that are far
-//! outside.
+//! Bytes and files of device memory, at positions that overflow, are negative, or are far outside.
 
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 

@@ -62,7 +62,7 @@ fn fields_taken_apart_share_no_byte() {
     assert_eq!(array.to_vec(&stream).unwrap(), [Nested { inner: [Wrapped(1.5); 3], last: 7 }; 20]);
 }
 
-/// The hidden constructor is safe to call, and so must not believe what it is told.
+/// The hidden constructor is safe to call, and so must not trust its arguments.
 #[test]
 fn no_field_reaches_beyond_its_record() {
     let beyond = |at: usize| {

@@ -1,5 +1,5 @@
-//! Memory that host and device both reach: slices of it while the device works, views of it that
-//! are forgotten.
+//! Memory that both host and device reach: slices of it while the device works, and views of it
+//! that are forgotten.
 
 use std::{
     mem,
@@ -65,7 +65,7 @@ fn host_and_device_read_at_once() {
     }
 }
 
-/// Dropped with work in flight, whose memory the pool would hand out again at once.
+/// Arrays are dropped with work in flight, and the pool would hand out their memory again at once.
 #[test]
 fn memory_dropped_in_flight_is_not_handed_out_again() {
     for device in devices() {
@@ -85,7 +85,7 @@ fn memory_dropped_in_flight_is_not_handed_out_again() {
     }
 }
 
-/// The context and its streams go first; the array still settles before it shows its memory.
+/// The context and its streams are dropped first; the array still waits before it shows its memory.
 #[test]
 fn a_slice_is_right_when_context_and_stream_are_gone() {
     for device in devices() {
@@ -98,7 +98,7 @@ fn a_slice_is_right_when_context_and_stream_are_gone() {
     }
 }
 
-/// The last clone of a shared array goes on any thread, while others still read.
+/// The last clone of a shared array is dropped on any thread, while others still read.
 #[test]
 fn the_last_of_many_owners_frees() {
     for device in devices() {

@@ -1,4 +1,4 @@
-//! Layouts of the user's own that say something else each time they are asked.
+//! User-defined layouts that give another answer each time they are asked.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use devarray_conformance::Rng;
 
 use super::{devices, open};
 
-/// Answers with the next of several shapes and strides at every question.
+/// Answers each query with the next of several shapes and strides.
 struct Fickle {
     asked: Cell<usize>,
 }
@@ -39,7 +39,8 @@ impl NdLayout for Fickle {
     }
 }
 
-/// An array made of a liar has one shape, holds as many elements, and can be written whole.
+/// An array that is made from a false layout has one shape, holds the elements of that shape, and
+/// can be written whole.
 #[test]
 fn an_array_like_a_liar_is_sound_or_refused() {
     let device = devices().next().unwrap();
@@ -71,7 +72,8 @@ fn an_array_like_a_liar_is_sound_or_refused() {
     assert!(made > 4 && refused > 4, "{made} made, {refused} refused");
 }
 
-/// Layouts at the ends of what numbers hold, as host layouts of small slices and on small arrays.
+/// Layouts with the largest and smallest numbers, as host layouts of small slices and on small
+/// arrays.
 #[test]
 fn a_host_layout_reaches_nothing_beside_its_slice() {
     let device = devices().next().unwrap();
@@ -104,8 +106,8 @@ fn a_host_layout_reaches_nothing_beside_its_slice() {
     assert!(held > 50, "{held} layouts lie inside");
 }
 
-/// Names of another process's things in bytes that are not what was written: read as something that
-/// fits, or refused.
+/// The bytes of a name of another process's array are changed: the name that is read fits, or is
+/// refused.
 #[test]
 fn a_name_in_wrong_bytes_is_refused_or_fits() {
     let device = devices().next().unwrap();

@@ -1,4 +1,4 @@
-//! Types that implement traits of arguments and lie; layouts that reach far more
+//! Types that implement traits of arguments with false answers; layouts that reach far more
 //! elements than there are.
 
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use devarray::{
 
 use super::{Mock, devices, open};
 
-/// An array of bytes that says that its elements are `f64`.
+/// An array of bytes that claims that its elements are `f64`.
 struct Wide<'a>(&'a Array<u8, Mock>);
 
 impl<'a> Operand<'a, Mock> for Wide<'a> {
@@ -23,7 +23,7 @@ impl<'a> Operand<'a, Mock> for Wide<'a> {
     }
 }
 
-/// The twin, which says what is so.
+/// The twin, with true answers.
 struct Honest<'a>(&'a Array<u8, Mock>);
 
 impl<'a> Operand<'a, Mock> for Honest<'a> {
@@ -34,7 +34,7 @@ impl<'a> Operand<'a, Mock> for Honest<'a> {
     }
 }
 
-/// Binds any number of arguments that it likes.
+/// Binds any number of arguments.
 struct Times<'a>(usize, &'a Array<f64, Mock>);
 
 impl<'a> Operand<'a, Mock> for Times<'a> {
@@ -47,7 +47,7 @@ impl<'a> Operand<'a, Mock> for Times<'a> {
     }
 }
 
-/// Else the array would be thought eight times as long as its memory.
+/// If it were trusted, the array would count as eight times as long as its memory.
 #[test]
 fn an_operand_of_another_type_than_it_says_makes_no_array() -> Result<()> {
     for device in devices() {
@@ -65,7 +65,8 @@ fn an_operand_of_another_type_than_it_says_makes_no_array() -> Result<()> {
         is_refused((Wide(&x),).reduce::<f64, f64>(&stream, &sum, |(x,)| x).map(drop));
         let running = Scan::new(ScanOperation::Sum, 0);
         is_refused((Wide(&x),).scan::<f64, f64>(&stream, running, |(x,)| x).map(drop));
-        // None for one, or two: what follows is taken for another argument, and looked at as well.
+        // It binds no argument, or two: the following value is then taken for another argument, and
+        // is checked as well.
         for count in [0, 2] {
             is_refused((Times(count, &result), &x).map(&stream, |(_, x)| x).map(drop));
         }
@@ -75,7 +76,7 @@ fn an_operand_of_another_type_than_it_says_makes_no_array() -> Result<()> {
     Ok(())
 }
 
-/// A mask that is another one when it is asked again.
+/// A mask that changes between two queries.
 struct Changing<'a> {
     views: [&'a ArrayView<'a, Bool, Mock>; 2],
     asked: Cell<usize>,
@@ -117,7 +118,7 @@ fn a_mask_is_asked_once() -> Result<()> {
     Ok(())
 }
 
-/// Nothing stops a device that has begun, so more work than it can end is refused.
+/// Nothing stops a device that has begun, so an amount of work that it could not finish is refused.
 #[test]
 fn more_elements_than_any_memory_has_are_refused() -> Result<()> {
     for device in devices() {
@@ -147,7 +148,7 @@ fn more_elements_than_any_memory_has_are_refused() -> Result<()> {
     Ok(())
 }
 
-/// A program is not aborted for it.
+/// A list that does not fit in memory is an error, not an abort.
 #[test]
 fn a_list_of_views_that_is_longer_than_memory_is_refused() -> Result<()> {
     for device in devices() {

@@ -1,4 +1,4 @@
-//! Arrays of `ndarray` in any layout it can make: the oracle is its own iteration.
+//! Arrays of `ndarray` in any layout that it can make, compared with its own iteration.
 
 use devarray::{Array, Bool, Order};
 use devarray_conformance::Rng;
@@ -8,8 +8,8 @@ use num_complex::Complex;
 
 use super::{devices, open};
 
-/// A host array turned, sliced, reversed and thinned at random, to the device and back into another
-/// such array. Bytes between the elements of either are as before.
+/// A host array, permuted, sliced, reversed and thinned at random, goes to the device and back into
+/// another array of this kind. Bytes between the elements of either are unchanged.
 #[test]
 fn any_layout_goes_there_and_back_and_touches_nothing_else() {
     let device = devices().next().unwrap();
@@ -57,7 +57,7 @@ fn repeated_and_overlapping_elements_are_read_and_never_written() {
     }
     let scalar = Array::from_ndarray(&stream, &arr0(7_i8), Order::F).unwrap();
     assert_eq!(scalar.to_vec(&stream).unwrap(), [7]);
-    // Without elements a view may begin at the end of its memory.
+    // A view without elements may begin at the end of its memory.
     let none = line.slice(ndarray::s![10..; -1]);
     assert_eq!(Array::from_ndarray(&stream, &none, Order::C).unwrap().to_vec(&stream).unwrap(), [0_u8; 0]);
 }

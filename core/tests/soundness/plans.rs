@@ -1,4 +1,4 @@
-//! Plans of any two layouts, run on small slices: the public door to the host's copies.
+//! Plans of any two layouts, run on small slices through the public function for host copies.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn any_layout(rng: &mut Rng, shape: &[usize], wild: bool) -> Option<Layout> {
     Layout::new(shape, &strides, offset).ok()
 }
 
-/// The positions of a layout, counted off.
+/// The positions of a layout, by enumeration.
 fn positions(layout: &Layout) -> Vec<i128> {
     let mut all = vec![layout.offset() as i128];
     for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {
@@ -46,7 +46,7 @@ fn a_plan_is_right_or_refused_on_every_pair_of_layouts() {
             refused += 1;
             continue;
         };
-        // Slices of just the right size, so that a sanitizer sees one byte too many; and of one
+        // Slices of just the right size, so that a sanitizer detects one byte too many, and of one
         // byte less.
         let (to_len, from_len) = (plan.dst_span().end, plan.src_span().end);
         if to_len.max(from_len) > 10_000 {
@@ -78,7 +78,7 @@ fn a_plan_is_right_or_refused_on_every_pair_of_layouts() {
     assert!(copied > 1000 && outside > 100 && refused > 100, "{copied} {outside} {refused}");
 }
 
-/// Two slices with memory of ours on both sides, which nothing may touch.
+/// Runs a plan on two slices between guard bytes, which nothing may touch.
 fn copied_in_the_middle(plan: &Plan) -> Vec<u8> {
     let from = [1_u8; 96];
     let mut to = [0_u8; 96];
@@ -98,8 +98,8 @@ fn a_plan_moved_twice_as_far_as_numbers_go_reaches_nothing() {
         plan(&bytes(0, 1, 0), &bytes(0, 1, 0)),
     ];
     for plan in plans {
-        // Once far, the next step would put the end, or the start too, beyond the last number, and
-        // so before the slice again.
+        // After one far step, the next one would overflow the end, or also the start, and so come
+        // back to before the slice.
         for first in [isize::MAX, isize::MAX - 16, isize::MAX - 40, isize::MIN, 1 << 62] {
             for second in [isize::MAX, isize::MAX - 15, 1 << 62, 17, 2, 1] {
                 for sides in [(first, 0, second, 0), (0, first, 0, second), (first, first, second, second)] {
@@ -116,7 +116,7 @@ fn a_plan_moved_twice_as_far_as_numbers_go_reaches_nothing() {
             }
         }
     }
-    // The twin: a plan that was not moved away does copy.
+    // The twin: a plan that was not moved away copies something.
     assert!(copied_in_the_middle(&plan(&bytes(16, 1, 0), &bytes(16, 1, 0))).contains(&1));
 }
 
@@ -134,7 +134,7 @@ fn a_moved_plan_is_that_of_moved_layouts_or_none() {
         let Ok(plan) = Plan::new(&dst, &src, item, &Capabilities::default()) else { continue };
         let steps = [0, 1, -1, 40, -40, isize::MAX / 2, isize::MAX, isize::MIN, -(1 << 61)];
         let by = [steps[rng.below(9)], steps[rng.below(9)]];
-        // Counted in wide numbers: the lowest and the highest byte of each side.
+        // The lowest and the highest byte of each side, counted in wide integers.
         let room = [&dst, &src].iter().zip(by).all(|(side, by)| {
             let places = positions(side);
             let item = item as i128;

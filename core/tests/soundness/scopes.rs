@@ -1,4 +1,4 @@
-//! Scopes: borrowed memory is gone the moment they end, however they end.
+//! Scopes: borrowed memory is freed as soon as they end, in whatever way they end.
 
 use std::{
     mem,
@@ -15,7 +15,7 @@ fn refusal() -> Error {
     Error::Driver { backend: "mock", operation: "test", code: 1, name: "ON_PURPOSE".into() }
 }
 
-/// Memory that ends with this frame is lent to a scope that ends as `end` says.
+/// Lends memory that ends with this frame to a scope that ends in the way of `end`.
 fn lend_and_end(end: &str) {
     for device in devices() {
         let (context, stream) = open(&device);
@@ -24,7 +24,7 @@ fn lend_and_end(end: &str) {
             let (src, mut dst) = (vec![4_u64; 300], vec![0_u64; 300]);
             let left = stream.scope(|s| {
                 s.upload(&src, &mut array.view_mut())?;
-                // Also what goes by scratch memory on the device.
+                // A download that goes through scratch memory on the device is forgotten too.
                 mem::forget(array.view().flip(&[0]).map(|view| s.download(&view, &mut dst)));
                 match end {
                     "panic" => resume_unwind(Box::new("on purpose")),
@@ -42,7 +42,7 @@ fn lend_and_end(end: &str) {
             });
             let failed = left.is_err() || left.as_ref().is_ok_and(Result::is_err);
             assert_eq!(failed, end != "done", "{end}: {left:?}");
-            // Work that failed leaves anything; it leaves it before the scope ends.
+            // Failed work may leave any bytes, but it writes them before the scope ends.
             assert!(end == "failed wait" || dst == [4; 300], "{end}: {dst:?}");
             dst.fill(5);
             stream.synchronize().unwrap();

@@ -1,4 +1,4 @@
-//! Copies that own their memory: who goes first, who never goes, and who panics.
+//! Copies that own their memory: their parts are dropped in any order, never dropped, or panic.
 
 use std::{
     any::Any,
@@ -15,8 +15,8 @@ use devarray_mock::Site;
 
 use super::{devices, open, orders};
 
-/// Everything a download needs goes in every order, the download itself by waiting, dropping or
-/// forgetting.
+/// The objects that a download needs are dropped in every order; the download itself ends by
+/// waiting, dropping or forgetting.
 #[test]
 fn whatever_goes_first_memory_is_there_while_the_device_uses_it() {
     for end in ["wait", "drop", "forget"] {
@@ -101,7 +101,7 @@ fn a_poll_after_the_end_gives_no_second_buffer() {
     }
 }
 
-/// Memory given back to the pool too early would be written by a copy that is still to come.
+/// If memory went back to the pool too early, a pending copy would write to it.
 #[test]
 fn a_buffer_that_is_kept_for_reuse_is_not_reused_in_flight() {
     for device in devices() {
@@ -120,7 +120,8 @@ fn a_buffer_that_is_kept_for_reuse_is_not_reused_in_flight() {
     }
 }
 
-/// A buffer that any context may use, whose own context goes while another's device uses it.
+/// Any context may use the buffer, and its own context is dropped while another context's device
+/// uses it.
 #[test]
 fn a_portable_buffer_outlives_the_context_it_is_of() {
     for forgotten in [false, true] {
@@ -143,8 +144,7 @@ fn a_portable_buffer_outlives_the_context_it_is_of() {
     }
 }
 
-/// Each call that a transfer makes fails once: the buffer comes back, or is leaked, and is never
-/// both.
+/// Each call that a transfer makes fails once: the buffer comes back or is leaked, and never both.
 #[test]
 fn a_transfer_that_fails_anywhere_gives_its_buffer_back_once() {
     let refusal = Error::Driver { backend: "mock", operation: "test", code: 1, name: "ON_PURPOSE".into() };

@@ -1,5 +1,5 @@
-//! Strides that no step takes, because their axis has one position: they may be anything, and every
-//! operation leaves them alone.
+//! Strides that no step takes, because their axis has extent 1: they may be anything, and no
+//! operation uses them.
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Bool, Layout, Order, Result,
@@ -31,7 +31,7 @@ fn read<'a>(array: &'a Array<u32, Mock>, layout: &Layout) -> Result<ArrayView<'a
     ArrayView::from_erased(array.as_erased().view_of(layout)?)
 }
 
-/// Elements that have no values: the simulator looks for those that are missing.
+/// Elements without a value: the simulator looks for them.
 #[test]
 fn a_stride_that_no_step_takes_may_be_anything_where_there_are_no_values() -> Result<()> {
     for (device, layout) in devices().flat_map(|device| layouts().map(move |layout| (device.clone(), layout)))

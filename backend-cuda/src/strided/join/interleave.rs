@@ -1,4 +1,4 @@
-//! Rows of few elements, a few from each source: as in a stack along the last axis.
+//! Rows of few elements that come from several sources, as in a stack along the last axis.
 
 use std::array;
 
@@ -20,12 +20,12 @@ pub(super) const FEW_BYTES: usize = 256 << 10;
 const MAX_PART_BYTES: u32 = 64;
 /// Shorter boxes are not worth blocks of their own.
 const MIN_BOX_BYTES: u64 = 4096;
-/// Vectors of a thread; `VECTORS` and `ZIP_VECTORS` in `join.cu`.
+/// The number of vectors that a thread makes; `VECTORS` and `ZIP_VECTORS` in `join.cu`.
 pub(in crate::strided) const VECTORS: u32 = 4;
 pub(in crate::strided) const ZIP_VECTORS: u32 = 2;
 
-/// The launches that carry out all of these copies, if they make rows together, one after the other
-/// without a gap: one, up to 1 GiB a box.
+/// The launches that carry out all of these copies, if their parts follow each other in every row
+/// without a gap: one launch, or one for each 1 GiB of a box.
 pub(super) fn select(copies: Vec<StridedCopy>) -> Option<Vec<StridedLaunch<JoinParams>>> {
     let count = u32::try_from(copies.len()).ok()?;
     let parts = parts_of_rows(copies)?;
@@ -67,14 +67,14 @@ pub(super) fn select(copies: Vec<StridedCopy>) -> Option<Vec<StridedLaunch<JoinP
         let grid = u32::try_from(boxes.checked_mul(blocks.into())?).ok().filter(|&grid| grid < 1 << 31)?;
         Some(StridedLaunch::new(entry, width, grid, JoinParams::Interleave(params)))
     };
-    // A multiple of 16, so that all launches begin as aligned as the first.
+    // A multiple of 16, so that every launch begins with the same alignment as the first.
     let most = u32::try_from(LAUNCH_BYTES).ok()? / row_bytes / 16 * 16;
     let starts = (0..rows.extent).step_by(most as usize);
     starts.map(|start| launch(start, most.min(rows.extent - start))).collect()
 }
 
-/// The part of each copy in the rows, in the order of a row, if these parts make rows whole. Loops:
-/// over the elements of a part, over rows, and over boxes of rows.
+/// The part that each copy has in the rows, in the order of a row, if these parts fill the rows.
+/// Loops: over the elements of a part, over rows, and over boxes of rows.
 fn parts_of_rows(copies: Vec<StridedCopy>) -> Option<Vec<StridedCopy>> {
     if !(2..=MAX_SOURCES).contains(&copies.len()) {
         return None;
@@ -108,7 +108,7 @@ fn is_dense(part: &StridedCopy) -> bool {
     [elements, rows].iter().all(|axis| axis.src.unsigned_abs() <= most)
 }
 
-/// Whether each copy gives an aligned part of each vector, one element a row.
+/// Whether each copy gives an aligned part of each vector, one element for each row.
 fn can_zip(parts: &[StridedCopy]) -> bool {
     let count = parts.len();
     if !matches!(count, 2 | 4 | 8 | 16) || count * parts[0].width as usize > 16 {
@@ -123,7 +123,7 @@ fn can_zip(parts: &[StridedCopy]) -> bool {
     })
 }
 
-/// The sources of the parts of each row, from a row on.
+/// The sources of the parts of each row, beginning at row `start`.
 fn sources(parts: &[StridedCopy], start: u32) -> [Source; MAX_SOURCES] {
     let mut sources = [Source::default(); MAX_SOURCES];
     let mut first = 0;

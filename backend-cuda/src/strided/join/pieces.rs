@@ -10,24 +10,25 @@ use super::{
     JoinParams,
 };
 
-/// Shorter rows are copied element by element, if they are few.
+/// Shorter rows are copied element by element if `few` holds.
 const MIN_ROW_BYTES: u32 = 16;
-/// Blocks of a round, in which each copy has some: about as many as run at a time on the largest
-/// devices.
+/// The number of blocks in a round, in which each copy has some: about as many as the largest
+/// devices run at a time.
 const ROUND_BLOCKS: u32 = 1024;
 
 /// The way in which one of several copies is carried out.
 #[derive(Debug)]
 pub(super) struct Way {
     copy: StridedCopy,
-    /// Bytes of a row, if rows are contiguous on both sides; 0: one element a thread.
+    /// Bytes of a row, if rows are contiguous on both sides; 0 means one element for each thread.
     row_bytes: u32,
-    /// Chunks in which a row is copied.
+    /// The number of chunks in which a row is copied.
     chunks: u32,
 }
 
 impl Way {
-    /// None for a copy that is better made alone; `few`: of a small part of all bytes.
+    /// `None` for a copy that is better made alone. `few`: the copy has only a small part of all
+    /// bytes.
     pub(super) fn of(copy: StridedCopy, few: bool) -> Option<Self> {
         let (inner, outer) = copy.axes.split_first()?;
         let contiguous = inner.src == copy.step() && inner.dst == copy.step();
@@ -46,7 +47,7 @@ impl Way {
         single.then_some(Self { copy, row_bytes: 0, chunks: 1 })
     }
 
-    /// Its parameters, its place among the blocks apart.
+    /// The parameters, except the range of blocks.
     fn piece(self, width: u32) -> Piece {
         let Self { copy, row_bytes, chunks } = self;
         let copy = if row_bytes > 0 { copy } else { copy.narrowed(width) };
@@ -64,9 +65,9 @@ impl Way {
     }
 }
 
-/// The fewest launches that there can be.
+/// The fewest launches possible.
 pub(super) fn launches(mut ways: Vec<Way>) -> Vec<StridedLaunch<JoinParams>> {
-    // In the order of the destination, so that neighbours are written at about the same time.
+    // Sorted by destination, so that neighbours are written at about the same time.
     ways.sort_by_key(|way| way.copy.at.dst);
     let mut launches = Vec::new();
     while !ways.is_empty() {
@@ -78,7 +79,7 @@ pub(super) fn launches(mut ways: Vec<Way>) -> Vec<StridedLaunch<JoinParams>> {
     launches
 }
 
-/// One launch for as many as one can have.
+/// One launch for as many copies as a launch can have.
 fn launch(ways: Vec<Way>) -> StridedLaunch<JoinParams> {
     let single = ways.iter().filter(|way| way.row_bytes == 0);
     let width = single.map(|way| way.copy.width).min().unwrap_or(4);

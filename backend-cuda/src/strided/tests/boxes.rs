@@ -1,4 +1,4 @@
-//! Boxes that become tiles, and what they spare memory and banks.
+//! Boxes that become tiles, and the memory traffic and bank conflicts that they avoid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use super::{
     sides, sides_at, transposed,
 };
 
-/// Sectors where two tiles write a part each, inside stretches of `stretch_bytes` of the
+/// The number of sectors that two tiles write a part of, inside stretches of `stretch_bytes` of the
 /// destination.
 pub(super) fn shared_sectors(
     scale: Scale,
@@ -27,7 +27,7 @@ pub(super) fn shared_sectors(
     sectors_shared_by(&usual(scale, layouts, width), layouts, width, stretch_bytes)
 }
 
-/// Does the same for a launch.
+/// Like [`shared_sectors`], for one launch.
 pub(super) fn sectors_shared_by(
     launch: &StridedLaunch,
     layouts: &(Layout, Layout),
@@ -53,10 +53,10 @@ pub(super) fn sectors_shared_by(
     shared.len()
 }
 
-/// Memory would be read for each.
+/// Such sectors would be read from memory, for each run.
 #[test]
 fn tiles_of_large_copies_share_no_sector_of_a_run() {
-    // Words of 16, 8 and 4 bytes; sources that are no words; elements that start anywhere.
+    // Words of 16, 8 and 4 bytes; sources that are not made of words; elements that start anywhere.
     for (rows, columns, width) in [
         (400, 160, 1),
         (392, 160, 1),
@@ -72,8 +72,8 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
         let shared = |scale| shared_sectors(scale, &transposed(rows, columns), width, rows * width);
         assert_eq!(shared(Scale::Large), 0, "{rows} x {columns}, {width} bytes");
         assert_eq!(shared(Scale::Stream), 0, "{rows} x {columns}, {width} bytes");
-        // It is not so by itself: caches put them together in smaller ones, whose tiles do not
-        // overlap unless elements start anywhere.
+        // This does not hold by itself: in smaller copies caches merge the parts of a sector, so
+        // tiles do not overlap unless elements start anywhere.
         let any = !(rows * width).is_multiple_of(4);
         assert_eq!(shared(Scale::Middle) == 0, any, "{rows} x {columns}, {width} bytes");
     }
@@ -85,8 +85,8 @@ fn turned_round(side: usize) -> (Layout, Layout) {
     sides([side; 3], [1, n, square], [square, n, 1])
 }
 
-/// Bytes of runs that start anywhere: where both strides are odd, four runs would read the same
-/// words of their 16 bytes.
+/// Bytes of runs that start anywhere: if both strides are odd, four runs would read the same words
+/// of their 16 bytes.
 #[test]
 fn threads_begin_with_words_in_different_banks() {
     let mut random = Random(53);
@@ -99,7 +99,7 @@ fn threads_begin_with_words_in_different_banks() {
         (params.rotate_by_run, params.rotate_by_vector) = (0, 0);
         assert!(measure::accesses(&launch, block, 0) >= 4.0, "{:?}", layouts.0);
     }
-    // Vectors of one run would begin in two places, so fewer threads share a run.
+    // Vectors of one run would begin at two places, so fewer threads share a run.
     for layouts in [250, 282, 310, 358].map(turned_round) {
         let mut launch = usual(Scale::Large, &layouts, 1);
         let block = launch.grid / 2;
@@ -118,7 +118,7 @@ fn threads_begin_with_words_in_different_banks() {
     }
 }
 
-/// Otherwise a row would be the whole tile, and vectors of runs along it would begin in one bank.
+/// Otherwise the row would be the whole tile, and vectors of runs along it would begin in one bank.
 #[test]
 fn rows_end_where_runs_would_begin_in_one_bank() {
     let mut random = Random(43);
@@ -128,19 +128,19 @@ fn rows_end_where_runs_would_begin_in_one_bank() {
         assert_eq!(params.span as usize, columns * width, "{columns} of {width} bytes");
         assert!(measure::vectors_apart(&params) >= 4, "{columns} of {width} bytes");
         check(&mut random, &layouts, width, 0);
-        // Without it, vectors begin in one bank.
+        // Without the row's end, vectors begin in one bank.
         params.vector_x = i32::try_from(columns * 16).unwrap();
         params.swizzle_mask = 0;
         assert_eq!(measure::vectors_apart(&params), 1, "{columns} of {width} bytes");
     }
-    // Others begin in different ones, and few short runs in few places anyway.
+    // Other vectors begin in different banks, and few short runs begin at few places anyway.
     for (rows, columns, width) in [(2049, 25, 1), (2049, 20, 4), (48, 16, 1)] {
         let params = tile_of(Scale::Large, rows, columns, width);
         assert!(params.span as usize > columns * width, "{columns} of {width} bytes");
     }
 }
 
-/// Runs along a row cannot begin at whole sectors; where rows end, tiles overlap.
+/// Runs along a row cannot begin at whole sectors; if rows end, tiles overlap.
 #[test]
 fn rows_end_where_runs_along_them_would_tear_sectors() {
     let mut random = Random(59);
@@ -155,8 +155,8 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
         }
         check(&mut random, &layouts, width, 0);
     }
-    // Not small results, which stay in the cache; nor long runs of few columns, nor runs of whole
-    // sectors.
+    // Rows do not end in small copies, whose results stay in the cache, nor if runs are long with
+    // few columns, nor if runs are whole sectors.
     let (small, large) = (Scale::Small, Scale::Large);
     for (scale, rows, columns, width) in [
         (small, 4001, 36, 1),
@@ -169,12 +169,13 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
         assert!(params.span as usize > columns * width, "{columns} of {width} bytes at {scale:?}");
     }
     assert!(shared_sectors(large, &transposed(4001, 31), 1, 4001) > 0);
-    // Rows do not end either where a tile holds whole matrices.
+    // Nor do rows end if a tile holds whole matrices.
     let matrices = sides([300, 61, 121], [121 * 61, 121, 1], [121 * 61, 1, 61]);
     assert_eq!(tile_between(large, &matrices, 1).span % (121 * 61), 0);
 }
 
-/// So the vectors of one row begin in different banks, which runs of whole sectors allow.
+/// The vectors of one row then begin in different banks, which is possible for runs of whole
+/// sectors.
 #[test]
 fn gaps_are_left_between_vectors_that_would_begin_in_one_bank() {
     let mut random = Random(47);
@@ -192,12 +193,12 @@ fn gaps_are_left_between_vectors_that_would_begin_in_one_bank() {
         params.pad_chunks.divisor = 0;
         assert_eq!(measure::vectors_apart(&params), 1 << pad_log2, "{columns} of {width} bytes");
     }
-    // Already so.
+    // These begin in different banks without gaps.
     assert_eq!(tile_of(Scale::Large, 4096, 9, 1).pad_chunks.divisor, 0);
 }
 
-/// A matrix alone is a box, if it is large enough for a block: of several, all elements would be
-/// tabulated.
+/// A matrix alone is a box, if it is large enough for a block: in a box of several matrices, every
+/// element would need a table entry.
 #[test]
 fn small_matrices_are_boxes_of_their_own() {
     let mut random = Random(53);
@@ -211,7 +212,7 @@ fn small_matrices_are_boxes_of_their_own() {
         assert!((params.period.divisor as usize) < rows * columns / 2, "{rows} x {columns} of {width} bytes");
         check(&mut random, &layouts, width, 0);
     }
-    // Too small.
+    // This matrix is too small.
     let (params, _) = of(20, 16, 1);
     assert!(params.rows * params.span > 2 * 20 * 16, "{params:?}");
 }
@@ -223,13 +224,13 @@ fn lines_of_lone_rows_are_not_fetched_ahead() {
         tile_between(Scale::Large, &sides([columns, 4096], [4096, 1], [1, pitch]), 1).ahead
     };
     assert_eq!([cut(24, 128), cut(8, 200), cut(64, 256)], [0, 0, 0]);
-    // Little is left of the line, or another tile reads it.
+    // Here little is left of the line, or another tile reads it.
     assert!([cut(96, 128), cut(40, 80), cut(1024, 4096)].iter().all(|&ahead| ahead >= LINE_BYTES));
 }
 
-/// So that the next tile finds its shared sectors in the cache, and pages of memory are left when
-/// all of them was read. Not if the next one comes soon anyway, nor if the destination would be all
-/// over memory.
+/// The next tile then finds its shared sectors in the cache, and each page is left once all of it
+/// was read. This is not done if the next tile comes soon anyway, nor if the destination would be
+/// scattered over all memory.
 #[test]
 fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
     let first = |layouts: &(Layout, Layout), width| {
@@ -243,12 +244,12 @@ fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
         let first = first(&transposed(rows, columns), width);
         assert_eq!(first, "row", "{rows} x {columns} of {width} bytes");
     }
-    // Whole lines to many places; the next one comes soon.
+    // These write whole lines at many places; the next tile comes soon.
     for (rows, columns, width) in [(126_912, 2048, 1), (9001, 7013, 4)] {
         let first = first(&transposed(rows, columns), width);
         assert_eq!(first, "run", "{rows} x {columns} of {width} bytes");
     }
-    // All over both sides: whole lines, and not.
+    // These are scattered on both sides, in whole lines and in parts of lines.
     let turned = |columns: isize| {
         let shape = [columns.cast_unsigned(), 384, 512];
         sides(shape, [384 * 512, 512, 1], [1, columns, 384 * columns])
@@ -256,7 +257,7 @@ fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
     assert_eq!([first(&turned(640), 4), first(&turned(648), 4)], ["run", "row"]);
 }
 
-/// Does the same if the next tile's rows are others, but share lines with this one's.
+/// This also holds if the next tile's rows are different ones that share lines with this tile's.
 #[test]
 fn tiles_that_share_lines_of_rows_follow_each_other_if_the_next_would_come_late() {
     // Two outer axes of the destination, then rows of 110 B, five of them side by side.
@@ -269,12 +270,12 @@ fn tiles_that_share_lines_of_rows_follow_each_other_if_the_next_would_come_late(
         p.outer[..p.outer_axes as usize].iter().position(|axis| axis.src < 1000).unwrap()
     };
     assert_eq!(first(10), 0);
-    // With fewer steps in between it comes soon anyway.
+    // With fewer steps in between, the next tile comes soon anyway.
     assert!(first(1) > 0);
 }
 
-/// The last tile along a row has fewer steps, and its last vector gathers elements after them: with
-/// a run that goes backwards, below the row.
+/// The last tile along a row has fewer steps, and its last vector gathers elements after them:
+/// below the row, if the run goes backwards.
 #[test]
 fn short_pieces_of_backward_runs_stay_in_shared_memory() {
     let mut random = Random(79);
@@ -288,7 +289,7 @@ fn short_pieces_of_backward_runs_stay_in_shared_memory() {
     }
 }
 
-/// Rows so far apart that the first tile, which overlaps, would begin below the first address.
+/// Rows are so far apart that the first tile, which overlaps, would begin below address 0.
 #[test]
 fn tiles_that_begin_below_all_memory_read_only_the_source() {
     struct Nothing;
@@ -305,7 +306,7 @@ fn tiles_that_begin_below_all_memory_read_only_the_source() {
         let at = Addresses { src: 0x3_0200_0000, ..AT };
         for scale in SCALES {
             for launch in launches(scale, &plan(&layouts.0, &layouts.1, 1), at) {
-                // Asserts that what is read unchecked is inside the source.
+                // Asserts that unchecked reads are inside the source.
                 (0..launch.grid).for_each(|block| tile::run_block(&launch, block, &mut Nothing));
             }
         }

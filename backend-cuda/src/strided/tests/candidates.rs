@@ -1,4 +1,4 @@
-//! Boxes of other proportions: the cheapest is taken, and costs count the work done.
+//! Boxes of other proportions: the cheapest is taken, and the cost counts the work that is done.
 
 use super::{
     super::{
@@ -16,7 +16,7 @@ use super::{
     sides,
 };
 
-/// A permuted array of rank 5, of odd extents, into a contiguous one.
+/// A permuted array of rank 5 with odd extents, into a contiguous one.
 fn permuted(random: &mut Random) -> (Layout, Layout) {
     let shape: [usize; 5] = std::array::from_fn(|_| 3 + 2 * random.below(8));
     let mut order = [0, 1, 2, 3, 4];
@@ -54,7 +54,7 @@ fn the_usual_boxes_give_way_to_clearly_cheaper_ones() {
         assert!(after < 0.97 * before, "{after} after {before}: {layouts:?}");
         changed += 1;
         check(&mut random, &layouts, width, 0);
-        // Small results are copied as ever.
+        // Small copies keep the usual boxes.
         let [usual, taken] = both(&layouts, width, Scale::Small).unwrap();
         assert_eq!(usual, taken, "{layouts:?}");
     }
@@ -105,7 +105,7 @@ fn tiles_that_reach_back_share_no_sector_of_a_run() {
         }
         let run_bytes = (p.b_extent * p.run_inner) as usize * width;
         assert_eq!(sectors_shared_by(&taken, &layouts, width, run_bytes), 0, "{layouts:?}");
-        // Parts that begin with a vector instead of a sector do share sectors.
+        // Parts that begin at a vector instead of a sector do share sectors.
         let Params::Tile(p) = &mut taken.params else { continue };
         p.start_mask = 15;
         reaching += usize::from(sectors_shared_by(&taken, &layouts, width, run_bytes) > 0);
@@ -118,7 +118,7 @@ fn rows_whose_lines_come_late_cost_more() {
     let mut random = Random(83);
     let (layouts, width) = (permuted(&mut random), 1);
     let [mut launch, _] = both(&layouts, width, Scale::Large).unwrap();
-    // Rows side by side, and much that is read before or after them.
+    // Rows lie side by side, and many bytes are read before or after them.
     let (near, far) = (Loop::new(2, 16, 0), Loop::new(1 << 20, 1 << 30, 0));
     let mut cost = |outer: [Loop; 2]| {
         let Params::Tile(p) = &mut launch.params else { panic!("tiles") };
@@ -133,7 +133,8 @@ fn rows_whose_lines_come_late_cost_more() {
     assert_eq!(cost([far, alone]), soon);
 }
 
-/// Elements of one byte: the cost looks at a few of two warps, the emulation at all of the first.
+/// Elements of one byte: the cost examines a few elements of two warps, the emulation all elements
+/// of the first warp.
 #[test]
 fn bank_conflicts_are_those_of_the_emulation() {
     let mut random = Random(71);

@@ -25,7 +25,7 @@ fn equals_division_for_small_numbers() {
 
 #[test]
 fn equals_division_at_every_edge() {
-    // A quotient can only be wrong beside a multiple of the divisor; the largest multiples are the
+    // A quotient can only be wrong next to a multiple of the divisor; the largest multiples are the
     // hardest.
     let mut divisors: Vec<u64> = (0..32).flat_map(|k| [(1 << k) - 1, 1 << k, (1 << k) + 1]).collect();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);

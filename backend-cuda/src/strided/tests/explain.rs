@@ -19,7 +19,7 @@ fn each_family_says_why() {
         (&[512, 512], &[512, 1], &[1, 512], 4, "tile_4:tile_packed | 16 B loaded | different axes"),
         (&[200, 200], &[200, 1], &[1, 200], 1, "tile_1:tile_packed_8 | 8 B stored | fetched together"),
         (&[8192, 4096], &[4096, 1], &[1, 8192], 4, "tile_4:tile_packed_evict_last | stay in the cache"),
-        // Runs over two axes: words of 16 bytes and of 8, and elements that start anywhere.
+        // Runs over two axes: words of 16 bytes and of 8 bytes, and elements that start anywhere.
         (
             &[304, 312, 312],
             &[312 * 312, 312, 1],
@@ -48,7 +48,7 @@ fn each_family_says_why() {
             1,
             "tile_1:tile_linear_shifted_fused | 313 steps to the end of an axis",
         ),
-        // All rows. The first ends in a sector.
+        // All of these are rows. The first ends within a sector.
         (
             &[64009, 253],
             &[253, 1],
@@ -67,7 +67,7 @@ fn each_family_says_why() {
     }
 }
 
-/// The first line has the numbers of the loops that the copy has, and of no others.
+/// The first line has the numbers of the copy's loops and no others.
 #[test]
 fn the_first_line_says_how_the_copy_is_divided() {
     let first_line = |shape: &[usize], dst: &[isize], src: &[isize], width| {
@@ -83,7 +83,7 @@ fn the_first_line_says_how_the_copy_is_divided() {
         "kernel tile_4:tile_packed 32 rows of 128 B to 32 runs of 32 elements, 8 threads along a run; \
          256 blocks of 256 threads, 4256 B shared"
     );
-    // A thread stores 8 of 152 bytes, which is no power of two of threads.
+    // A thread stores 8 of 152 bytes; that makes 19 threads, which is no power of two.
     let line = first_line(&[304, 302, 308], &[308 * 302, 308, 1], &[1, 304, 304 * 302], 1);
     assert!(line.contains(
         "152 rows of 128 B to 128 runs of 152 elements, 19 threads along a run, 24 elements of overlap, \

@@ -1,4 +1,4 @@
-//! The parameter blocks of the host match the kernels': every field of the sources, by name,
+//! The parameter blocks of the host match the kernels' blocks: every field of the sources, by name,
 //! type and offset.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const SOURCES: [&str; 7] = [
 ];
 
 /// A member of a struct as a source declares it: its type as the host names it, the bytes of one,
-/// and how many.
+/// and their number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     name: String,
@@ -35,10 +35,10 @@ struct Member {
     count: usize,
 }
 
-/// Members with their offsets, size and alignment of a struct.
+/// The members of a struct with their offsets, its size and its alignment.
 type Struct = (Vec<(usize, Member)>, usize, usize);
 
-/// Structs of the sources, laid out as C++ does.
+/// The structs of the sources, laid out as C++ does.
 #[derive(Debug, Default)]
 struct Declared {
     structs: BTreeMap<String, Struct>,
@@ -63,7 +63,7 @@ impl Declared {
         all
     }
 
-    /// The name on the host, size and alignment of a type.
+    /// The name on the host, the size and the alignment of a type.
     fn measured(&self, of: &str) -> (String, usize, usize) {
         let plain = |name: &str, size| (name.to_owned(), size, size);
         match of {
@@ -109,13 +109,13 @@ impl Declared {
     }
 }
 
-/// Names that are defined as numbers.
+/// The names that are defined as numbers.
 fn constants(code: &str) -> BTreeMap<String, usize> {
     let defined = code.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
     defined.filter_map(|(name, value)| Some((name.to_owned(), value.trim().parse().ok()?))).collect()
 }
 
-/// Everything, `common.cuh` before the files that include it.
+/// All declarations; `common.cuh` comes before the files that include it.
 fn declared(change: impl Fn(&str) -> String) -> Declared {
     Declared::read(&SOURCES.map(change).join("\n"))
 }
@@ -140,7 +140,7 @@ fn differences(declared: &Declared) -> Vec<String> {
     for (name, value) in constants_of_both() {
         found.extend((declared.constants[name] != value).then(|| format!("{name} is not {value}")));
     }
-    // Tables of rows have room for as many as fit, if none is shorter.
+    // Tables of rows have room for all rows that fit, if no row is shorter than these.
     let least = |name| declared.constants[name] <= MIN_ROW_BYTES as usize;
     found.extend(["LEAST_ROW", "LEAST_WIDE_ROW"].into_iter().filter(|name| !least(*name)).map(str::to_owned));
     for &(name, len_bytes, fields) in SHARED {
@@ -151,7 +151,7 @@ fn differences(declared: &Declared) -> Vec<String> {
         if len_bytes != *size {
             found.push(format!("{name} has {len_bytes} bytes, not {size}"));
         }
-        // Padding is a field here only.
+        // Padding is a field only on the host.
         let padding = |field: &&Field| {
             let covered = |(at, member): &(usize, Member)| {
                 (*at..at + member.size * member.count).contains(&field.offset)
@@ -186,8 +186,8 @@ fn every_field_is_where_the_kernels_expect_it() {
     assert!(fields > 100, "{fields}");
 }
 
-/// Two fields of one type in each other's place, in the sources; a field of another type, or too
-/// many; another constant.
+/// In the sources: two fields of one type exchanged; a field of another type, or one too many;
+/// another constant.
 #[test]
 fn a_field_elsewhere_is_seen() {
     for (from, to) in [

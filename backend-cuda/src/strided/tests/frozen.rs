@@ -1,5 +1,5 @@
-//! The launches that are made, over all lists of the bench, all widths and sizes, and random
-//! layouts: a change of one parameter of one launch is seen.
+//! The launches for all lists of the bench, all widths and sizes, and random layouts: a change of
+//! one parameter of one launch is seen.
 //!
 //! `tests/strided/lists.txt` holds the layouts (`bench/layouts.py`), `tests/strided/digests.txt`
 //! one digest for each list, width and scale. With `DEVARRAY_WRITE_DIGESTS=1` the test writes that
@@ -24,7 +24,7 @@ const LISTS: &str = include_str!("../../../tests/strided/lists.txt");
 const DIGESTS: &str = include_str!("../../../tests/strided/digests.txt");
 const WIDTHS: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// A 64-bit FNV-1a hash, and how many launches it is of.
+/// A 64-bit FNV-1a hash, and the number of launches in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Digest {
     hash: u64,
@@ -51,7 +51,7 @@ impl Digest {
     }
 }
 
-/// A parameter block as the device gets it.
+/// A parameter block as the device gets it, byte by byte.
 fn block((at, len_bytes): (*const c_void, usize)) -> Vec<u8> {
     // SAFETY: the block is alive, of that length, and has no padding.
     unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len_bytes) }.to_vec()
@@ -70,7 +70,7 @@ impl Digests {
         self.0.entry(name).or_insert(Digest::EMPTY)
     }
 
-    /// Every scale, as it is for a copy of this size and as it would be for others.
+    /// Adds the launches of a copy at every scale: its own, and those for other sizes.
     fn copy(&mut self, list: &str, (dst, src): (&Layout, &Layout), width: usize, at: Addresses) {
         let plan = plan(dst, src, width);
         for scale in SCALES {
@@ -118,7 +118,7 @@ fn of_lists(digests: &mut Digests) {
     }
 }
 
-/// Permuted arrays around thresholds that no list comes near: many rows, pages, large tiles.
+/// Permuted arrays around thresholds that no list reaches: many rows, pages, large tiles.
 fn of_thresholds(digests: &mut Digests) {
     const SHAPES: [&[usize]; 18] = [
         &[481, 901],
@@ -188,13 +188,13 @@ fn of_random_layouts(digests: &mut Digests) {
         digests.copy(kind, (&dst, &src), width, at);
         digests.fill(&dst, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16][..width], at.dst);
     }
-    // More elements than 32 bits count.
+    // More elements than 32 bits can count.
     let shape = [1 << 16, 1 << 16];
     let dst = Layout::new(&shape, &[1 << 17, 1], 3).unwrap();
     digests.fill(&dst, &[7], AT.dst);
 }
 
-/// Random joins: which copies are made together, how, and which alone.
+/// Random joins: which copies are made together, in what way, and which are made alone.
 fn of_joins(digests: &mut Digests) {
     for seed in 1..=2_000_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -230,7 +230,7 @@ fn every_launch_is_as_it_was() {
     assert!(found == DIGESTS, "{} of {} differ: {other:#?}", other.len(), found.lines().count());
 }
 
-/// A change of any byte of the parameters, and of anything else of a launch.
+/// Changes each byte of the parameters, and everything else of a launch.
 #[test]
 fn any_change_is_seen() {
     let digest = |launch: &StridedLaunch, params: &[u8]| {

@@ -13,8 +13,8 @@ use super::{
     sides_at,
 };
 
-/// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for gaps
-/// after rows and planes of the source.
+/// Arrays of shape (d, c, b, a) from arrays of shape (d, a, b, c), contiguous except for gaps after
+/// rows and planes of the source.
 fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards: bool) -> (Layout, Layout) {
     let row = c + row_gap;
     let [plane, rows] = [row * b * a + gap, row * b].map(usize::cast_signed);
@@ -25,8 +25,8 @@ fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards:
     sides_at(&shape, (&dst, 0), (&src, offset))
 }
 
-/// Any copy of that kind: with gaps on both sides, from and to any place, the other axes of the
-/// source repeated, stepped or backwards.
+/// Any copy of that kind: with gaps on both sides, from and to any place, with the other axes of
+/// the source repeated, stepped or reversed.
 fn any(random: &mut Random, [d, c, b, a]: [usize; 4]) -> (Layout, Layout) {
     let shape = [d, c, b, a];
     let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
@@ -81,7 +81,7 @@ fn runs_over_two_axes_are_right() {
     }
 }
 
-/// A run wraps where the parameters of wrapping say.
+/// A run wraps at the place that the parameters give.
 #[test]
 fn a_run_that_wraps_elsewhere_is_wrong() {
     let shape = [1, 100, 4, 200];
@@ -116,7 +116,7 @@ fn tiles_share_no_sector_at_the_ends_of_an_axis() {
             shared_sectors(scale, &layouts, width, stretch_bytes)
         };
         assert_eq!(shared(Scale::Large, false), 0, "{a} x {b} x {c}, {width} bytes");
-        // It is not so by itself: a source that runs backwards has no fused axis.
+        // This does not hold by itself: a source that runs backwards has no fused axis.
         assert!(shared(Scale::Large, true) > 0, "{a} x {b} x {c}, {width} bytes");
     }
 }
@@ -128,15 +128,15 @@ fn runs_end_with_their_axis_where_nothing_is_gained() {
     };
     assert!(fuses(Scale::Large, [1, 200, 200, 200], (0, 0), 1));
     assert!(fuses(Scale::Middle, [1, 200, 200, 200], (0, 0), 1));
-    // Small results; whole sectors; an axis shorter than a tile; rows that go on along the other
-    // axis.
+    // No axis is fused for small results; whole sectors; an axis shorter than a tile; rows that
+    // continue along the other axis.
     assert!(!fuses(Scale::Small, [1, 200, 200, 200], (0, 0), 1));
     assert!(!fuses(Scale::Large, [1, 256, 256, 256], (0, 0), 1));
     assert!(!fuses(Scale::Large, [1, 200, 200, 104], (0, 0), 1));
     assert!(!fuses(Scale::Large, [1, 24, 500, 600], (0, 0), 1));
 }
 
-/// Layouts reach further than any memory.
+/// Layouts may reach further than any memory.
 #[test]
 fn strides_as_far_as_numbers_go_do_not_overflow() {
     let layouts = sides_at(&[200_000, 4], (&[4, 1], 1), (&[1, 312_500_000_000_000_000], 0));

@@ -1,5 +1,5 @@
-//! The images hold every listed kernel and no other, and the waits that overlapping launches
-//! rely on.
+//! The images hold every listed kernel and no other, and the wait instructions that overlapping
+//! launches rely on.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -34,22 +34,22 @@ fn kernels(elf: &[u8]) -> Vec<(&str, &[u8])> {
         .collect()
 }
 
-/// The operation of each instruction: of generations 8 and 9 they are 16 bytes long, and begin with
-/// 12 bits that say which.
+/// The operation of each instruction: on generations 8 and 9 an instruction has 16 bytes, and its
+/// first 12 bits name the operation.
 fn operations(code: &[u8]) -> impl Iterator<Item = u16> + '_ {
     code.chunks_exact(16).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]) & 0xfff)
 }
 
-/// `ACQBULK`, the machine code of `griddepcontrol.wait`.
+/// `ACQBULK`, the machine instruction of `griddepcontrol.wait`.
 const WAIT: u16 = 0x82e;
 /// `LD`, `LDG`, `LDGSTS`, `ST`, `STG`, `CCTL`, and `EXIT`.
 const TOUCHES: [u16; 7] = [0x980, 0x981, 0xfae, 0x985, 0x986, 0x98f, 0x94d];
 
-/// An instruction names the predicate that it depends on in the next 4 bits; 7 is none.
+/// The next 4 bits of an instruction name the predicate that it depends on; 7 is none.
 const ALWAYS: u16 = 0x7000;
 
-/// `LDGSTS` at a sum of two registers, one of them uniform. With a policy, NVRTC 12.0 compiles it
-/// to code that the device refuses.
+/// `LDGSTS` at a sum of two registers, one of them uniform. NVRTC 12.0 compiles it, with a cache
+/// policy, to code that the device refuses.
 const REFUSED: u16 = 0xdae;
 
 /// Generations with machine code, and those without.
@@ -83,7 +83,7 @@ fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
             );
             kernels_seen += 1;
         }
-        // The others do not, and their launches must not overlap.
+        // Other generations do not wait, so their launches must not overlap.
         let waits = |(_, code)| operations(code).any(|operation| operation == WAIT);
         assert!(!kernels(image(module, 8)).into_iter().any(waits), "{}", module.name());
         for major in TEXT {
@@ -100,7 +100,7 @@ fn every_kernel_waits_before_it_touches_memory_where_launches_overlap() {
     }
 }
 
-/// The first use of a module decompresses it, in this time.
+/// Measures the first use of a module, which decompresses it.
 #[test]
 #[ignore = "measures, and compares nothing: run with --ignored --nocapture"]
 fn first_uses() {
@@ -158,7 +158,7 @@ fn the_list_is_what_the_images_hold() {
     }
 }
 
-/// No two lines say the same, and the listed work of a kernel of tiles leads to it.
+/// No two lines have the same properties, and the properties of a kernel of tiles lead to it.
 #[test]
 fn each_kernel_of_tiles_is_found_by_what_it_does() {
     for &entry in Entry::ALL {
@@ -166,7 +166,7 @@ fn each_kernel_of_tiles_is_found_by_what_it_does() {
         assert_eq!(tile.is_some(), entry.family() == Family::Tile, "{entry:?}");
         assert!(tile.is_none_or(|tile| tile.entry() == Some(entry)), "{entry:?}");
     }
-    // Not for every width.
+    // These kernels are not compiled for every width.
     assert_eq!(Kernel::new(Entry::Packed8, 2).name(), None);
     assert_eq!(Kernel::new(Entry::RowsReverse, 16).name(), None);
 }

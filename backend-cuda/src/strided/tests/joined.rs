@@ -1,4 +1,4 @@
-//! Several copies at once, emulated, against the runs of their plans.
+//! Emulates several copies at once, and compares them with the runs of their plans.
 
 use std::{collections::BTreeMap, convert::Infallible};
 
@@ -9,12 +9,13 @@ use super::{
     AT, GUARD, Host, Random, Scale, any_gap, layout, name_of, plan, repeated, seeds,
 };
 
-/// The destination's address, the first source's, and bytes from source to source.
+/// The addresses of the destination and of the first source, and the bytes from source to source.
 const DST: u64 = AT.dst;
 const SRC: u64 = AT.src;
 const APART: usize = 1 << 16;
 
-/// Copies from sources to one destination: a plan each, and by how much its source is out of line.
+/// Copies from sources to one destination: each has a plan, and the number of bytes by which its
+/// source is misaligned.
 pub(super) struct Copies {
     parts: Vec<(Plan, u64)>,
     dst_len: usize,
@@ -30,8 +31,8 @@ impl Copies {
         parts.collect()
     }
 
-    /// Carries them out together and one by one; the names of the kernels of several copies, and
-    /// how many copies were left alone.
+    /// Carries them out together and one by one. Returns the names of the kernels that made several
+    /// copies, and how many copies were left alone.
     fn check(&self, random: &mut Random, what: &str) -> (Vec<&'static str>, usize) {
         let mut byte = || u8::try_from(random.below(256)).unwrap();
         let source: Vec<u8> = (0..APART * self.parts.len()).map(|_| byte()).collect();
@@ -71,7 +72,7 @@ impl Copies {
     }
 }
 
-/// Parts along an axis, any of them in any layout.
+/// Parts along an axis, each with any layout.
 pub(super) fn concatenation(random: &mut Random, width: usize) -> Copies {
     let rank = 1 + random.below(4);
     let axis = if random.one_in(3) { random.below(rank) } else { rank - 1 };
@@ -142,7 +143,7 @@ fn random_joins_move_the_bytes_of_their_plans_and_no_others() {
     assert!(alone > 0, "some are better made alone");
 }
 
-/// Sources of one element a row each, at any alignment.
+/// Each source gives one element of a row, at any alignment.
 #[test]
 fn stacks_move_the_bytes_of_their_plans_and_no_others() {
     let mut random = Random(11);
@@ -203,7 +204,7 @@ fn long_copies_go_alone_and_first() {
     let found = steps(1 << 20, &[160, 1, 170, 2], 4);
     assert_eq!(found[..2], [Err(0), Err(2)]);
     assert!(matches!(found[2..], [Ok((640, _))]), "{found:?}");
-    // Nothing is gained by a launch for one.
+    // A joint launch for a single copy would gain nothing.
     assert_eq!(steps(1 << 20, &[160, 1], 4), [Err(0), Err(1)]);
 }
 

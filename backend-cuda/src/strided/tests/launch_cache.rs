@@ -19,7 +19,7 @@ fn copy(shape: &[usize], dst: &[isize], src: &[isize], width: usize, (to, from):
     StridedCopy::of(&plan(&dst, &src, width), Addresses { dst: to, src: from }).unwrap()
 }
 
-/// Copies of each family, at these addresses.
+/// Copies for each family of kernels, at these addresses.
 fn copies(at: (u64, u64)) -> Vec<StridedCopy> {
     let mut all = Vec::new();
     for width in [1, 2, 4, 8, 16] {
@@ -44,7 +44,8 @@ fn what_is_looked_up_is_what_would_be_chosen() {
         for lines in [(0, 0), (1, 0), (0, 3), (1000, 7)] {
             let at = (DST + 128 * lines.0, SRC + 128 * lines.1);
             for (number, copy) in copies(at).into_iter().enumerate() {
-                // One after the other, so that none is found, and three in turn, so that all are.
+                // First one copy after the other, so that none is found; then three in turn, so
+                // that all are found.
                 let fresh = choose(&copy, scale);
                 assert_eq!(*cache.launch(copy.clone(), scale), fresh, "{number} at {scale:?}");
                 let moved = copies((DST + (5 << 20), SRC - 128)).swap_remove(number);
@@ -76,7 +77,7 @@ fn a_copy_that_is_made_again_is_chosen_once() {
     for copy in several(0) {
         cache.launch(copy, Scale::Large);
     }
-    // A launch that is found has the mark, one that is chosen anew has not.
+    // A launch that is found has the mark; a launch that is chosen anew has not.
     for choice in &mut cache.0 {
         choice.launch.grid = 0;
     }
@@ -85,7 +86,7 @@ fn a_copy_that_is_made_again_is_chosen_once() {
     }
     assert!(several(16).all(|copy| cache.launch(copy, Scale::Large).grid > 0));
     assert_eq!(cache.0.len(), KEPT);
-    // Equal loops at another scale, and of elements of another width, are other copies.
+    // Equal loops at another scale, or with elements of another width, make another copy.
     let first = copies((DST, SRC)).swap_remove(0);
     assert!(!Choice::new(first.clone(), Scale::Large).fits(&first, Scale::Small));
     for second in &copies((DST, SRC))[1..] {

@@ -1,4 +1,4 @@
-//! Runs over all rows of a tile and then along them.
+//! Runs that go over all rows of a tile and then along them.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ fn is_periodic(launch: &StridedLaunch) -> bool {
     name_of(launch).starts_with("tile_periodic")
 }
 
-/// Matrices of bytes that follow each other, each transposed: of any alignment, rows apart, either
-/// side of the source backwards.
+/// Matrices of bytes that follow each other, each transposed: at any alignment, with gaps between
+/// rows, and with either side of the source reversed.
 fn any(random: &mut Random, [d, rows, columns]: [usize; 3]) -> (Layout, Layout) {
     let mut gap = |most: usize| if random.one_in(3) { random.below(most) } else { 0 };
     let (pitch, matrix, run, to) = (columns + gap(40), gap(40), rows * columns + gap(40), gap(40));
@@ -74,7 +74,7 @@ fn a_period_that_ends_elsewhere_is_wrong() {
     assert!(!is_right(|params| params.period_x += 1));
 }
 
-/// Mean accesses for one byte of each vector of a warp, all over a tile.
+/// The mean number of accesses for one byte of each vector of a warp, all over a tile.
 fn accesses(launch: &StridedLaunch) -> f64 {
     let Params::Tile(p) = &launch.params else { panic!("a tile") };
     let chunks = (0..p.run_chunks - 32).step_by(32);
@@ -82,7 +82,7 @@ fn accesses(launch: &StridedLaunch) -> f64 {
     chunks.map(|from| measure::accesses(launch, launch.grid / 2, from)).sum::<f64>() / count
 }
 
-/// If nothing were done, they would read like eight groups of four.
+/// Without rotation, the threads would read like eight groups of four.
 #[test]
 fn threads_read_from_different_banks() {
     let (mut rotated, mut plain) = (0, 0);
@@ -107,13 +107,13 @@ fn threads_read_from_different_banks() {
     assert!(rotated > 2 && plain > 0, "{rotated} rotated, {plain} not");
 }
 
-/// Bytes that tiles load, chunk by chunk, for each of the source.
+/// The bytes that tiles load, in chunks, for each byte of the source.
 fn loaded(launch: &StridedLaunch, len_bytes: usize) -> f64 {
     let Params::Tile(p) = &launch.params else { panic!("a tile") };
     measure::chunks_loaded(p) as f64 * 16.0 / len_bytes as f64
 }
 
-/// Each piece of a run that is cut, but the first, loads rows that its neighbour has as well.
+/// If a run is cut, every piece but the first loads rows that its neighbour loads as well.
 #[test]
 fn no_row_is_loaded_twice() {
     let mut random = Random(67);
@@ -124,12 +124,12 @@ fn no_row_is_loaded_twice() {
         let launch = usual(Scale::Large, &layouts, width);
         let times = loaded(&launch, rows * columns * width);
         assert!(times < 1.25, "{rows} x {columns} of {width} bytes: {times}");
-        // Each run is within a tile; of neighbouring tiles, one may end in a sector.
+        // Each run is within a tile; one of two neighbouring tiles may end within a sector.
         let shared = shared_sectors(Scale::Large, &layouts, width, rows * columns * width);
         assert!(shared <= launch.grid as usize, "{rows} x {columns} of {width} bytes: {shared}");
         check(&mut random, &layouts, width, 0);
     }
-    // More rows than a tile, or its table, has room for.
+    // These have more rows than a tile, or its table, has room for.
     for (rows, columns, width) in [(641, 901, 1), (601, 301, 2)] {
         let launch = usual(Scale::Large, &transposed(rows, columns), width);
         let times = loaded(&launch, rows * columns * width);
@@ -137,7 +137,8 @@ fn no_row_is_loaded_twice() {
     }
 }
 
-/// Rows apart by multiples of 8 bytes begin in one bank, or two: bytes are rotated as well.
+/// Rows whose distance is a multiple of 8 bytes begin in one bank or two: bytes are rotated as
+/// well.
 #[test]
 fn bytes_are_turned_where_vectors_begin_in_one_bank() {
     let mut random = Random(61);
@@ -154,13 +155,13 @@ fn bytes_are_turned_where_vectors_begin_in_one_bank() {
         assert!(unturned > found + 1.5, "{rows} x {columns}: {found}, {unturned}");
         check(&mut random, &layouts, 1, 0);
     }
-    // Rows of 256 bytes would all begin in one.
+    // Rows of 256 bytes would all begin in one bank.
     let launch = usual(Scale::Large, &transposed(77, 3200), 1);
     let Params::Tile(params) = &launch.params else { panic!("a tile") };
     assert_eq!((is_periodic(&launch), params.span, params.row_pitch % 32), (true, 256, 16));
 }
 
-/// With a power of two, quarters of the columns would be in the same banks as well.
+/// With a power of two, quarters of the columns would also be in the same banks.
 #[test]
 fn quarters_of_the_columns_are_in_different_banks() {
     let span_of = |launch: &StridedLaunch| {
@@ -169,7 +170,7 @@ fn quarters_of_the_columns_are_in_different_banks() {
     };
     let span = |rows, columns| span_of(&usual(Scale::Large, &transposed(rows, columns), 1));
     assert_eq!([span(130, 1600), span(101, 2000), span(171, 1200)], [(true, 112); 3]);
-    // Matrices that are whole in a tile.
+    // Here whole matrices fit in a tile.
     assert_eq!(span_of(&usual(Scale::Large, &few_rows(97, 176), 1)), (false, 176));
 }
 
@@ -177,7 +178,8 @@ fn quarters_of_the_columns_are_in_different_banks() {
 fn others_are_found_otherwise() {
     let name = |scale, layouts: &(Layout, Layout), width| name_of(&usual(scale, layouts, width));
     // Vectors that end with their period; elements of two bytes; periods shorter than a vector;
-    // short tables; words of middle results, and small results of more rows than a tile has anyway.
+    // short tables; words of middle-sized results; and small results whose tile has all rows
+    // anyway.
     for (scale, rows, columns, width) in [
         (Scale::Large, 256, 1001, 1),
         (Scale::Large, 253, 1009, 2),
@@ -191,6 +193,6 @@ fn others_are_found_otherwise() {
         assert!(!found.starts_with("tile_periodic"), "{rows} x {columns} of {width} bytes: {found}");
     }
     assert_eq!(name(Scale::Large, &few_rows(53, 301), 1), "tile_periodic_shifted");
-    // Matrices that are whole in a tile, with rows in one bank.
+    // Here whole matrices fit in a tile, with rows in one bank.
     assert_eq!(name(Scale::Large, &few_rows(77, 160), 1), "tile_table");
 }

@@ -1,4 +1,4 @@
-//! Rows that change places: which way is taken, and that it moves the right bytes.
+//! Rows that change places: the way that is taken, and that it moves the right bytes.
 
 use devarray::{Layout, Order};
 
@@ -8,8 +8,8 @@ use super::{
     selected::launch,
 };
 
-/// Rows of `row` elements of an array of `a` × `b` of them, the two axes exchanged, and the same
-/// in a destination that leaves `gap` elements free after each `a`.
+/// An array of `a` × `b` rows of `row` elements, with the two axes exchanged, into a destination that leaves
+/// `gap` elements free after each `a` rows.
 fn exchanged([a, b, row]: [usize; 3], gap: usize) -> (Layout, Layout) {
     let src = Layout::contiguous(&[a, b, row], Order::C).unwrap().permute(&[1, 0, 2]).unwrap();
     let [pitch, step] = [a * row + gap, row].map(usize::cast_signed);
@@ -23,7 +23,7 @@ fn params(launch: &StridedLaunch) -> &RowsParams {
     }
 }
 
-/// Every width, rows of any length, one group and several, any place of a sector.
+/// Every width, rows of any length, one group and several, starting at any place of a sector.
 #[test]
 fn rows_that_change_places_go_by_a_table() {
     let mut random = Random(41);
@@ -40,7 +40,7 @@ fn rows_that_change_places_go_by_a_table() {
             assert!(name == expected || gap > 0, "{rows} rows of {row}, {gap}: {name}");
         }
     }
-    // Cut off on each side, and in an order of more axes.
+    // Cut off on each side, with more axes in another order.
     let base = Layout::contiguous(&[3, 11, 4, 5, 3, 203], Order::C).unwrap();
     let cut = base.slice_axis(5, 1..202).unwrap().slice_axis(1, 1..10).unwrap();
     let src = cut.permute(&[4, 2, 1, 3, 0, 5]).unwrap();
@@ -50,15 +50,15 @@ fn rows_that_change_places_go_by_a_table() {
     assert_eq!(name_of(&launch(Scale::Stream, &layouts, 2)), "rows_join", "instructions are few there");
 }
 
-/// Rows of `row` elements, `step` elements apart in the source, and `apart` elements from row to row.
+/// Rows of `row` elements, `step` elements apart in the source, with `apart` elements from row to row.
 fn stepped(row: usize, [step, apart]: [isize; 2]) -> (Layout, Layout) {
     let shape = [37, row];
     let offset = if step < 0 { (row - 1) * step.unsigned_abs() } else { 0 };
     (Layout::contiguous(&shape, Order::C).unwrap(), Layout::new(&shape, &[apart, step], offset).unwrap())
 }
 
-/// Steps of up to four bytes are taken by rows of whole chunks, and by long rows; backwards, or by
-/// short rows with ends in chunks, through shared memory.
+/// Steps of up to four bytes are copied as rows if chunks are whole or rows are long. Backward steps, and
+/// short rows that end within chunks, go through shared memory.
 #[test]
 fn near_bytes_are_picked_from_vectors_where_few_chunks_are_partial() {
     let mut random = Random(43);
@@ -75,8 +75,8 @@ fn near_bytes_are_picked_from_vectors_where_few_chunks_are_partial() {
     assert!(check(&mut random, &stepped(50, [2, 300]), 2, 0).starts_with("rows_stride_2"));
 }
 
-/// Short rows of whole chunks are rows if the source has them in the same order; others are better
-/// transposed.
+/// Short rows of whole chunks are copied as rows if the source has them in the same order; otherwise
+/// transposing is faster.
 #[test]
 fn short_rows_of_whole_chunks_are_rows_in_their_order() {
     let mut random = Random(47);
@@ -95,8 +95,8 @@ fn short_rows_of_whole_chunks_are_rows_in_their_order() {
     assert!(!check(&mut random, &repeated, 4, 0).starts_with("rows_"));
 }
 
-/// Columns of a wide array of bytes: short rows that are apart in the source and follow each other
-/// in the destination.
+/// Columns of a wide array of bytes: short rows that are apart in the source and follow each other in the
+/// destination.
 #[test]
 fn short_rows_of_narrow_elements_are_joined() {
     let mut random = Random(53);
@@ -114,7 +114,7 @@ fn short_rows_of_narrow_elements_are_joined() {
         }
         assert_eq!(check(&mut random, &columns(100, (row / 2) | 1, 83), 2, 0), "rows_join", "{row} bytes");
     }
-    // Too short, too few that follow each other, elements of four bytes, gaps.
+    // Rows that are too short; too few rows that follow each other; elements of four bytes; gaps.
     let (mut gaps, src) = columns(100, 17, 83);
     gaps = Layout::new(gaps.shape(), &[19, 1], 0).unwrap();
     for (layouts, width) in
@@ -125,7 +125,7 @@ fn short_rows_of_narrow_elements_are_joined() {
     }
 }
 
-/// The cost decides: few loops lead to joined rows of short elements, many to a table.
+/// The cost decides: with few loops, rows of short elements are joined; with many, a table is used.
 #[test]
 fn the_cheapest_way_is_taken() {
     let name = |scale, shape, gap, width| name_of(&launch(scale, &exchanged(shape, gap), width));
@@ -138,7 +138,7 @@ fn the_cheapest_way_is_taken() {
     assert_eq!(name(Scale::Stream, [4000, 80, 80], 0, 4), "rows_aligned");
 }
 
-/// The groups of a launch, and its blocks.
+/// Checks the groups of a launch, and its blocks.
 #[test]
 fn a_group_is_all_that_follows_without_a_gap() {
     let one = launch(Scale::Stream, &exchanged([4000, 80, 315], 0), 4);

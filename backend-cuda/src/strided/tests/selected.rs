@@ -1,4 +1,4 @@
-//! Selections for known kinds of copies.
+//! The launches selected for known kinds of copies.
 
 use devarray::Layout;
 
@@ -21,7 +21,7 @@ pub(super) fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) 
     all.remove(0)
 }
 
-/// The one with the usual boxes, whether or not others are cheaper.
+/// The launch with the usual boxes, whether or not others are cheaper.
 pub(super) fn usual(scale: Scale, layouts: &(Layout, Layout), width: usize) -> StridedLaunch {
     let launch = launch(scale, layouts, width);
     let copy = StridedCopy::of(&plan(&layouts.0, &layouts.1, width), AT).unwrap();
@@ -70,7 +70,7 @@ fn rows_of_multiples_of_few_bytes_are_transposed_in_words() {
     }
 }
 
-/// Copies larger than caches keep lines in the cache that they read whole, and only those.
+/// Copies larger than the caches keep in the cache the lines that they read whole, and only those.
 #[test]
 fn whole_lines_of_large_copies_stay_in_the_cache() {
     let of = |scale: Scale, layouts: (Layout, Layout), width: usize| name_of(&launch(scale, &layouts, width));
@@ -79,7 +79,7 @@ fn whole_lines_of_large_copies_stay_in_the_cache() {
         assert_eq!(of(Scale::Stream, square(), width), "tile_packed_evict_last", "{width}");
         assert_eq!(of(Scale::Large, square(), width), "tile_packed", "{width}");
         assert_eq!(of(Scale::FastStream, square(), width), "tile_packed", "{width}");
-        // Rows that begin within a line are shared with the tile beside.
+        // A row that begins within a line shares it with the tile beside.
         assert_ne!(
             of(Scale::Stream, transposed(1024, 528 / width), width),
             "tile_packed_evict_last",
@@ -89,8 +89,8 @@ fn whole_lines_of_large_copies_stay_in_the_cache() {
     assert_eq!(of(Scale::Stream, transposed(512, 512), 16), "tile_linear_evict_last");
 }
 
-/// Few rows make short runs. These end with the last row, if vectors fill them, instead of going on
-/// with the next element of each.
+/// Few rows make short runs. If the rows fill whole vectors, a run ends with the last row instead
+/// of going on with the next element of each row.
 #[test]
 fn runs_that_fill_vectors_end_where_rows_go_on() {
     let mut random = Random(23);
@@ -100,8 +100,7 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
     {
         assert_eq!(kernel(rows, width), expected, "{rows} rows of {width} bytes");
     }
-    // An axis between the rows, which the tile takes several steps of, is of the run and stays
-    // there.
+    // An axis between the rows, with several steps in the tile, belongs to the run and stays in it.
     let layouts = sides_at(&[94, 5, 12], (&[5, 1, 470], 0), (&[1, 14256, -198], 2178));
     check(&mut random, &layouts, 16, 0);
 }
@@ -123,14 +122,14 @@ fn elements_repeat_in_runs_of_any_alignment() {
     }
 }
 
-/// The last vector of such a run is gathered from below its first element.
+/// The last vector of such a run is gathered from below the run's first element.
 #[test]
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
     let layouts = sides_at(&[15, 20, 7], (&[147, -7, 1], 136), (&[7, 105, 1], 0));
     assert_eq!(check(&mut Random(3), &layouts, 4, 0), "tile_table_shifted");
 }
 
-/// The last vector of a run goes on where there is no row; the block has room there, and no more.
+/// The last vector of a run reads on after the last row; the block has just enough memory there.
 #[test]
 fn runs_that_end_before_their_vectors_stay_in_shared_memory() {
     let layouts = sides([201, 12, 39], [12 * 39, 39, 1], [1, 39 * 209 + 13, 209]);
@@ -143,7 +142,7 @@ fn runs_that_end_before_their_vectors_stay_in_shared_memory() {
         let launch = StridedLaunch { shared_bytes, ..launch.clone() };
         std::panic::catch_unwind(|| copied(&launch, &source, layouts.0.len())).is_ok()
     };
-    // 14 rows of at least 64 bytes are read behind the last one.
+    // 14 rows of at least 64 bytes are read after the last one.
     assert!(copied_with(launch.shared_bytes) && !copied_with(launch.shared_bytes - 14 * 64));
 }
 
@@ -173,7 +172,7 @@ fn elements_that_take_turns_are_picked_apart() {
 
 #[test]
 fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
-    // Rows of whole lines, of halves and quarters of lines, and an odd number of elements apart.
+    // Rows that are whole lines, halves or quarters of lines, or an odd number of elements apart.
     for (rows, columns, width) in [
         (1024, 512, 1),
         (512, 512, 2),
@@ -188,7 +187,7 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
         assert!(params.classes_log2 > 0, "rows in classes");
         assert_eq!(measure::torn_sectors(&params), 0, "{rows} x {columns}, {width} bytes");
         assert_eq!(measure::rows_apart(&params), 8, "{rows} x {columns}, {width} bytes");
-        // Neither is so by itself.
+        // Neither holds by itself.
         params.class_pitch += 16;
         assert!(measure::torn_sectors(&params) > 0, "{rows} x {columns}, {width} bytes");
         params.row_pitch += if params.swizzle_mask > 0 { 0 } else { 16 };
@@ -197,8 +196,8 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
     }
 }
 
-/// Few rows, whose runs go on along them: matrices of `rows` by `columns` that follow each other,
-/// each transposed.
+/// Few rows, with runs that continue along them: matrices of `rows` by `columns` that follow each
+/// other, each transposed.
 pub(super) fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
     let [c, r] = [columns, rows].map(usize::cast_signed);
     sides([9, columns, rows], [c * r, r, 1], [c * r, 1, c])
@@ -207,7 +206,7 @@ pub(super) fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
 #[test]
 fn tables_are_as_long_as_what_repeats() {
     let mut random = Random(37);
-    // Tables of runs that start anywhere; the others find their entries aligned, in whole vectors.
+    // Tables for runs that start anywhere; other runs find their entries aligned, in whole vectors.
     for (rows, columns, width, period) in
         [(13, 301, 1, 13), (37, 301, 2, 37), (37, 320, 1, 37 * 16), (36, 320, 2, 36 * 2)]
     {
@@ -223,7 +222,7 @@ fn tables_are_as_long_as_what_repeats() {
 #[test]
 fn vectors_of_few_rows_begin_in_different_banks() {
     let mut random = Random(41);
-    // All vectors in one bank, and in two.
+    // All vectors begin in one bank, or in two.
     for (rows, columns, width, places) in
         [(104, 1032, 1, 1), (50, 1000, 2, 1), (50, 1004, 2, 2), (30, 1004, 4, 2)]
     {
@@ -233,7 +232,7 @@ fn vectors_of_few_rows_begin_in_different_banks() {
         params.row_pitch -= 16;
         assert_eq!(measure::rows_apart(&params), places, "{rows} of {width} bytes without the gap");
     }
-    // Rows an odd number of bytes apart need none.
+    // Rows an odd number of bytes apart need no gaps.
     assert_eq!(tile_of(Scale::Large, 109, 1033, 1).run_in_classes, 0);
 }
 

@@ -10,15 +10,16 @@ use super::{
 };
 use crate::strided::strided_copy::{Axis, StridedCopy};
 
-/// Bytes of a tile that leave room for tables in shared memory.
+/// The most bytes of a tile, so that tables also fit in shared memory.
 const MAX_TILE_BYTES: u64 = 40 << 10;
 
 /// Bytes that a thread stores at once.
 const VECTOR_BYTES: u64 = 16;
-/// Elements further apart than this many are no row: a quarter of it, or less, would be used.
+/// Elements that are further apart, in elements, make no row: at most a quarter of it would be
+/// used.
 const MOST_APART: u64 = 4;
 
-/// The goal of a tile.
+/// The sizes that a tile should have.
 #[derive(Debug, Clone, Copy)]
 struct Target {
     size: Size,
@@ -29,32 +30,32 @@ struct Target {
     sectors: bool,
 }
 
-/// Axes of the source, fastest first, repeated ones left out.
+/// The axes of the source, fastest first, without repeated ones.
 fn by_source(axes: &[Axis]) -> Axes<usize> {
     let mut order: Axes<usize> = (0..axes.len()).filter(|&axis| axes[axis].src != 0).collect();
     order.sort_by_key(|&axis| axes[axis].src.unsigned_abs());
     order
 }
 
-/// Steps of an axis that cover about `bytes`. All steps, if these are at most half as many again: a
-/// small remainder would cost more.
+/// The steps of an axis that cover about `bytes`. All steps of the axis, if these are at most half
+/// as many again: a small remainder would cost more.
 fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
     let wanted = u32::try_from(bytes.div_ceil(stride)).unwrap_or(u32::MAX);
     if wanted.saturating_mul(3) / 2 >= axis.extent { axis.extent } else { wanted }
 }
 
-/// Marks out the box for the given targets.
+/// Chooses the box for the given targets.
 fn mark(copy: &StridedCopy, target: Target) -> Option<Shape> {
     let (axes, width, scattered) = (&copy.axes, u64::from(copy.width), copy.is_scattered());
     let mut steps = Axes::from_elem(1_u32, axes.len());
     let (mut row, mut run, mut ended) = (Axes::new(), Axes::new(), false);
-    // A row includes axes as long as each continues those before it, or nearly: gaps of a sector
-    // are read anyway.
+    // A row includes axes as long as each continues the previous ones, except for gaps of up to a
+    // sector, which is read anyway.
     let mut span = width;
     for axis in by_source(axes) {
         let stride = axes[axis].src.unsigned_abs();
         if !row.is_empty() {
-            // Gaps may also be a fifth of the bytes that are then read.
+            // Gaps may also make up a fifth of the bytes that are then read.
             let reach = if target.gaps { (span * 5 / 4).max(span + u64::from(SECTOR_BYTES)) } else { span };
             if !(span..=reach).contains(&stride) || span >= target.size.row_bytes {
                 break;
@@ -74,7 +75,7 @@ fn mark(copy: &StridedCopy, target: Target) -> Option<Shape> {
     if scattered && row.contains(&0) {
         return None;
     }
-    // A run includes axes as long as each continues those before it exactly.
+    // A run includes axes as long as each continues the previous ones exactly.
     let mut length = 0;
     for (axis, of) in axes.iter().enumerate() {
         let stride = of.dst.unsigned_abs();
@@ -94,7 +95,7 @@ fn mark(copy: &StridedCopy, target: Target) -> Option<Shape> {
     Some(Shape { copy: copy.clone(), steps, row, run, batch: None, fused: None, ended, reaches_back: false })
 }
 
-/// Ends runs before the axes of the rows, if they are long enough by then: elements are then found
+/// Ends runs before the axes of the rows, if they are long enough by then. Elements are then found
 /// by one step, or in words of several runs, instead of a table. The tile and the bytes that are
 /// written stay the same.
 fn end_before_row(copy: &StridedCopy, steps: &[u32], row: &[usize], run: &mut Axes<usize>) {
@@ -111,8 +112,8 @@ fn end_before_row(copy: &StridedCopy, steps: &[u32], row: &[usize], run: &mut Ax
 fn fit(copy: &StridedCopy, mut target: Target) -> Option<Shape> {
     /// A box that is still too large with rows and runs of one sector does not fit.
     const LEAST: u64 = SECTOR_BYTES as u64;
-    /// After twelve doublings of rows and of runs, from at least [`LEAST`], both are longer than
-    /// any tile: a box that is still small has all there is.
+    /// Twelve doublings each of rows and of runs, from at least [`LEAST`], make both longer than
+    /// any tile: a box that is still small then covers the whole copy.
     const DOUBLINGS: u32 = 24;
     let tile_bytes = target.size.tile_bytes;
     let most = (2 * tile_bytes).min(MAX_TILE_BYTES);
@@ -127,7 +128,7 @@ fn fit(copy: &StridedCopy, mut target: Target) -> Option<Shape> {
         shape = mark(copy, target)?;
     }
     for _ in 0..DOUBLINGS {
-        // Doubled, it would be further from the target than it is now.
+        // A doubled box would be further from the target than this one.
         if shape.tile_bytes() >= tile_bytes * 3 / 4 {
             break;
         }
@@ -144,8 +145,8 @@ fn fit(copy: &StridedCopy, mut target: Target) -> Option<Shape> {
 }
 
 /// Whether a box of this many bytes should not grow: its rows were ended so that each vector of a
-/// run is found from its row. With one more axis, its runs would go over rows and along them, and
-/// all elements would need a table.
+/// run is found from its row. With one more axis, its runs would go both over rows and along them,
+/// and every element would need a table entry.
 fn is_best_ended(shape: &Shape, bytes: u64) -> bool {
     shape.ended && shape.run.iter().any(|&axis| shape.in_row(axis)) && bytes >= LEAST_BOX_BYTES
 }
@@ -156,7 +157,7 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64) {
     let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
     let bytes = shape.tile_bytes();
     let cut = axes.clone().any(|axis| in_box(axis) && shape.is_cut(axis));
-    // A second box does not fit beside one of more than half a tile.
+    // Next to a box of more than half a tile, a second one does not fit.
     if cut || bytes * 2 > tile_bytes || is_best_ended(shape, bytes) {
         return;
     }
@@ -199,10 +200,10 @@ pub(super) fn choose(copy: &StridedCopy, size: Size, shrink: u32) -> Option<Shap
         run_bytes: size.run_bytes >> shrink,
         tile_bytes: size.tile_bytes >> shrink,
     };
-    // Small results stay in the cache, which puts sectors together.
+    // The cache merges the sectors of small results.
     let sectors = size.tile_bytes > Scale::Small.size(copy.width).tile_bytes;
     let mut shape = fit(copy, Target { size: halved, gaps: shrink < WITHOUT_GAPS, sectors })?;
-    // A box that is small only because of its table is repeated to fill a tile.
+    // A box that is small only because of its table is repeated until it fills a tile.
     add_batch(&mut shape, size.tile_bytes >> (shrink % WITHOUT_GAPS));
     Some(shape.forward())
 }

@@ -1,8 +1,8 @@
 //! Boxes of other proportions, shorter runs, and other numbers of threads along a run, for copies
 //! that wait for instructions more than for memory.
 //!
-//! The best of these depends on the extents. So tiles are laid out in some ways more, and the
-//! cheapest is taken (`cost.rs`).
+//! The best choice depends on the extents. So tiles are also laid out in some other ways, and the
+//! cheapest launch is taken (`cost.rs`).
 
 use std::iter;
 
@@ -18,13 +18,14 @@ use crate::strided::{
     strided_launch::StridedLaunch,
 };
 
-/// Time of a byte that no box changes, in the unit of the cost.
+/// The time for each byte that is the same for every box, in the unit of the cost.
 const ALWAYS: f64 = 0.91;
-/// Cheaper launches, per byte, wait for memory alone.
+/// A launch that costs less than this for each byte waits for memory alone.
 const CHEAP: f64 = 0.2;
-/// The cost is not exact: only a launch of less than this part of the usual one's time is taken.
+/// The cost is not exact: another launch is taken only if its time is below this part of the usual
+/// one's.
 const CLEARLY: f64 = 0.97;
-/// `CLEARLY` for runs that end before their last axis: their vectors end with it, too.
+/// Replaces `CLEARLY` for runs that end before their last axis: their vectors end there, too.
 const FAR_CHEAPER: f64 = 0.92;
 
 /// Target sizes of the other boxes.
@@ -35,7 +36,7 @@ const TARGETS: [Size; 5] = [
     Size { row_bytes: 320, run_bytes: 64, tile_bytes: 8 * KIB },
     Size { row_bytes: 16 * KIB, run_bytes: 512, tile_bytes: 16 * KIB },
 ];
-/// Neighbouring threads along a run, as logarithms.
+/// The number of neighbouring threads along a run, as logarithms.
 const LANES_LOG2: [u32; 3] = [2, 3, 4];
 
 /// The cheapest launch: the usual one, unless another is clearly cheaper.

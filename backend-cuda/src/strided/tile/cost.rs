@@ -1,9 +1,9 @@
 //! The cost of a launch of tiles, counted from its parameters.
 //!
-//! The cost counts the differences between boxes of one copy: chunks that are loaded, lines that
-//! are read twice, runs that end within sectors, pieces of runs that a warp stores, accesses to
-//! shared memory with their bank conflicts, and table entries. The time that memory needs is the
-//! same for all and left out. The unit is the time of a byte in a contiguous copy on an H100.
+//! The cost counts the differences between boxes of one copy: chunks that are loaded, lines that are read
+//! twice, runs that end within sectors, pieces of runs that a warp stores, accesses to shared memory with
+//! their bank conflicts, and table entries. The time that memory needs is the same for all boxes and is left
+//! out. The unit is the time of a byte in a contiguous copy on an H100.
 
 use super::{
     order::CACHED_BYTES,
@@ -17,20 +17,20 @@ use crate::strided::{
     strided_launch::{LINE_BYTES, Params, StridedLaunch},
 };
 
-// Fitted to the order of 7,270 launches of 397 shapes on an H100 and on an H200 (driver 580.159.04).
-// A constant and a factor for each card turn the cost into a time. That differs from the measured
-// one by 8 and 10 % (root mean square, launches at most 30 % slower than the fastest).
+// Fitted to the order of 7,270 launches of 397 shapes on an H100 and on an H200 (driver 580.159.04). A
+// constant and a factor for each card turn the cost into a time, which differs from the measured one by 8 and
+// 10 % (root mean square; only launches at most 30 % slower than the fastest).
 const CHUNK: f64 = 1.3;
-/// Paid for a row, if the tile that reads the rest of its lines comes after they have left the cache.
+/// The cost of a row, if the tile that reads the rest of its lines comes after they have left the cache.
 const LATE_ROW: f64 = 12.0;
 const TORN_RUN: f64 = 51.0;
-/// More, if few threads share a run: more runs of a warp then end, each elsewhere.
+/// The extra cost if few threads share a run: more runs of a warp then end, each at another place.
 const TORN_BY_FEW: f64 = 20.0;
 const PIECE: f64 = 0.4;
-/// Paid for one element, or for one entry of a table.
+/// The cost of one element, or of one entry of a table.
 const ACCESS: f64 = 0.04;
 const ENTRY: f64 = 0.64;
-/// Accesses for the entries of a vector that are read as vectors.
+/// The number of accesses for the entries of a vector, if they are read as vectors.
 const WIDE_ACCESSES: f64 = 24.0;
 
 /// The cost of a launch of tiles, if it is less than `limit`.
@@ -40,7 +40,7 @@ pub(in crate::strided) fn below(limit: f64, launch: &StridedLaunch) -> Option<f6
     let late = if comes_late(p) { LATE_ROW } else { 0.0 };
     let loaded = f64::from(p.rows) * (CHUNK * f64::from(p.chunks.divisor) + late);
     let torn = match p.overlap {
-        // Runs of whole vectors end in sectors that other tiles write soon, too.
+        // Runs of whole vectors end in sectors that other tiles also write soon.
         0 if !kernel.shifted && kernel.store_bytes == CHUNK_BYTES => 0.0,
         0 if p.lanes_log2 <= 2 => TORN_RUN + TORN_BY_FEW,
         0 => TORN_RUN,
@@ -55,7 +55,7 @@ pub(in crate::strided) fn below(limit: f64, launch: &StridedLaunch) -> Option<f6
     Some(least).filter(|&least| least < limit).map(|_| cost()).filter(|&cost| cost < limit)
 }
 
-/// The part of a tile that exists, on average: the last one along an axis has less.
+/// The part of a tile that exists, on average: the last one along an axis is shorter.
 fn existing(p: &TileParams) -> f64 {
     let part = |extent: u32, piece: u32| match extent {
         0 => 1.0,
@@ -72,7 +72,7 @@ fn existing(p: &TileParams) -> f64 {
     part(p.a_extent, p.a_piece) * of_run * part(p.c_extent, p.c_piece)
 }
 
-/// Whether much is read between a tile and the one whose rows are nearest.
+/// Whether many bytes are read between a tile and the tile with the nearest rows.
 fn comes_late(p: &TileParams) -> bool {
     let outer = &p.outer[..p.outer_axes as usize];
     let near = |axis: &Loop| (1..u64::from(p.span + LINE_BYTES)).contains(&axis.src.unsigned_abs());
@@ -82,19 +82,19 @@ fn comes_late(p: &TileParams) -> bool {
     tiles * u64::from(p.rows) * u64::from(p.span) > CACHED_BYTES
 }
 
-/// Tiles along the cut axis of a run.
+/// The number of tiles along the cut axis of a run.
 fn along_run(p: &TileParams) -> f64 {
     f64::from(p.outer[p.b_outer as usize].extent.divisor)
 }
 
-/// The cost of gathering and storing vectors. Idle threads count as if they had one, too.
+/// The cost of gathering and storing vectors. An idle thread counts as if it had one, too.
 fn stored(
     p: &TileParams,
     kernel: TileKernel,
     width: u32,
     conflicts: impl Fn(&TileParams, TileKernel, u32) -> (f64, f64),
 ) -> f64 {
-    // Runs whose vectors one thread stores.
+    // The number of runs whose vectors one thread stores.
     let at_once = match kernel.find {
         Find::Packed => group(width),
         _ => 1,
@@ -130,10 +130,10 @@ fn tables(p: &TileParams, kernel: TileKernel, width: u32) -> f64 {
     ENTRY * f64::from(elements + of_loops(p.row_axes, p.rows) + of_loops(p.store_axes, p.stores))
 }
 
-/// Bank accesses of a warp for one element of each of its vectors, and for the entries of a table
-/// that tell where they are: the average of some warps and elements.
+/// Bank accesses of a warp for one element of each of its vectors, and for the table entries that tell where
+/// the elements are: the average over some warps and elements.
 pub(in crate::strided) fn conflicts(p: &TileParams, kernel: TileKernel, width: u32) -> (f64, f64) {
-    /// Warps of a block, and elements of each vector, that are looked at.
+    /// The number of warps of a block, and of elements of each vector, that are examined.
     const WARPS: u32 = 2;
     const SAMPLES: u32 = 2;
     let elements = CHUNK_BYTES / width;
@@ -157,7 +157,7 @@ pub(in crate::strided) fn conflicts(p: &TileParams, kernel: TileKernel, width: u
             samples += 1;
         }
         if kernel.find == Find::Table {
-            // The entries of the next elements are as far from each other.
+            // The entries of the next elements are at the same distances from each other.
             let entry = |vector: &Vector| 2 * (vector.first % i64::from(p.period.divisor));
             of_entries += bank_accesses(vectors.iter().map(entry));
         }
@@ -169,7 +169,7 @@ pub(in crate::strided) fn conflicts(p: &TileParams, kernel: TileKernel, width: u
 struct Vector {
     run: u32,
     number: u32,
-    /// Its first element, and the byte of the run's.
+    /// Its first element, and the byte at which its run starts.
     first: i64,
     x: i64,
 }
@@ -193,10 +193,10 @@ fn vector_of(p: &TileParams, kernel: TileKernel, width: u32, thread: u32) -> Vec
     Vector { run, number, first, x }
 }
 
-/// The byte of an element of a run, swizzles apart.
+/// The byte of an element of a run, without swizzles.
 fn place(p: &TileParams, kernel: TileKernel, element: i64, elements: u32) -> i64 {
     if kernel.find != Find::Table {
-        // Elements one step apart, and a step from vector to vector or from period to period.
+        // Elements are one step apart; another step leads from vector to vector, or from period to period.
         let (inner, outer_x) = match kernel.find {
             Find::Periodic => (p.period.divisor, p.period_x),
             _ => (elements, p.vector_x),

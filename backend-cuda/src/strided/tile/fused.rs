@@ -1,10 +1,10 @@
 //! Runs over two axes as if they were one.
 //!
-//! Where an axis of the destination ends within a memory sector, runs along it alone end there as
-//! well, and another tile writes the rest: the sector is read from memory, merged and written
-//! twice. If another axis continues the destination without a gap, runs go on along it (a fused
-//! axis). The source jumps there, at most once in a tile, and the rows after the jump have another
-//! place in their sectors.
+//! If an axis of the destination ends within a memory sector, runs along that axis alone end there
+//! as well, and another tile writes the rest of the sector: it is read from memory, merged and
+//! written twice. If another axis continues the destination without a gap, runs go on along it (a
+//! fused axis). The source jumps there, at most once in a tile, and the rows after the jump have
+//! another place in their sectors.
 
 use devarray::Axes;
 
@@ -16,18 +16,18 @@ use super::{
 };
 use crate::strided::strided_copy::StridedCopy;
 
-/// Rows that become shorter than this because the fused axis was part of them are mostly sectors
-/// that two tiles read.
+/// Rows shorter than this consist mostly of sectors that two tiles read. Rows become shorter if the
+/// fused axis was part of them.
 const LEAST_ROW_BYTES: u64 = 96;
 
-/// Size of tiles of two-byte elements that are not packed. Tiles of fewer rows would read a fifth
-/// of them only for the overlap with the next tile.
+/// The size of tiles of two-byte elements that are not packed. A fifth of a tile with fewer rows
+/// would be read only for the overlap with the next tile.
 const LONGER: Size = Size { row_bytes: 192, run_bytes: 256, tile_bytes: 24 << 10 };
 
-/// Boxes of the same copy with a fused axis along the runs, the best first. `without`: the box
-/// without one.
+/// Boxes of the same copy with a fused axis along the runs, the best first. `without` is the box
+/// without a fused axis.
 pub(super) fn over_ends(copy: &StridedCopy, without: &Shape, scale: Scale) -> Axes<Shape> {
-    // Small results stay in the cache, which merges sectors.
+    // The cache merges the sectors of small results.
     if scale == Scale::Small {
         return Axes::new();
     }
@@ -38,7 +38,7 @@ pub(super) fn over_ends(copy: &StridedCopy, without: &Shape, scale: Scale) -> Ax
     longer.into_iter().chain(usual).collect()
 }
 
-/// The box of about a size with a fused axis, if runs of the box `without` one end in sectors.
+/// The box of about this size with a fused axis, if runs of the box `without` end within sectors.
 pub(super) fn of_size(copy: &StridedCopy, without: &Shape, size: Size) -> Option<Shape> {
     if without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
         return None;
@@ -52,7 +52,7 @@ pub(super) fn of_size(copy: &StridedCopy, without: &Shape, size: Size) -> Option
     (once && long && shape.can_overlap()).then_some(shape)
 }
 
-/// The copy with the run's axis and the one that continues it fused, and the number of the
+/// The copy with the run's axis fused with the axis that continues it, and the number of the
 /// latter.
 fn as_one(copy: &StridedCopy) -> Option<(StridedCopy, Fused, usize)> {
     let first = copy.axes[0];

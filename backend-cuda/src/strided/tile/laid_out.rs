@@ -1,4 +1,4 @@
-//! From the shape of a tile to its launch: the steps, one after another.
+//! Lays out a tile: from its shape to its launch, step by step.
 
 use super::{
     load_and_store::Tile, order, row_placement, scale::Scale, shape::Shape, sizes::WITHOUT_GAPS, threads,
@@ -8,37 +8,37 @@ use crate::strided::{
     strided_launch::{Params, StridedLaunch},
 };
 
-/// Shared memory that a block may use without permission from the driver, less the memory that
+/// The shared memory that a block may use without permission from the driver, minus the memory that
 /// kernels declare themselves.
 const SHARED_BYTES: u32 = (48 << 10) - 128;
-/// With this many runs or more, a table is read entry by entry: few threads then share a run and
+/// With at least this many runs, a table is read entry by entry: few threads then share a run and
 /// its part of the table.
 const MANY_RUNS: u32 = 4;
 
-/// The launch for tiles of a shape, if its rows and tables fit.
+/// The launch for tiles of a shape, if their rows and tables fit.
 pub(super) fn lay_out(shape: &Shape, scale: Scale, shrink: u32) -> Option<StridedLaunch> {
     launch(placed(shape, scale, shrink)?, None)
 }
 
-/// Tiles of a shape whose rows have their place in shared memory.
+/// Tiles of a shape, with a place for each row in shared memory.
 pub(super) fn placed(shape: &Shape, scale: Scale, shrink: u32) -> Option<Tile<'_>> {
     let mut tile = Tile::of(shape, scale)?;
     order::set(&mut tile)?;
     row_placement::place(&mut tile)?;
-    // A table as long as the box costs too much; a smaller box that repeats has a shorter one.
+    // A table as long as the box costs too much; a smaller box that repeats has a shorter table.
     let elements: u32 = shape.steps.iter().product();
     let tabulated = tile.kernel.find == Find::Table;
     let long = shrink >= WITHOUT_GAPS && tabulated && 4 * tile.p.period.divisor > elements;
     (!long).then_some(tile)
 }
 
-/// The launch for tiles, if they fit. `lanes_log2`: neighbouring threads along a run, if not the
-/// usual number (a logarithm).
+/// The launch for tiles, if they fit. `lanes_log2`: the number of neighbouring threads along a run,
+/// if not the usual number (a logarithm).
 pub(super) fn launch(mut tile: Tile<'_>, lanes_log2: Option<u32>) -> Option<StridedLaunch> {
     threads::along_runs(&mut tile, lanes_log2);
     let threads = threads::of_block(&mut tile);
     let shared_bytes = divide_memory(&mut tile)?;
-    // Not for lines that two tiles share.
+    // Lines that two tiles share are excluded.
     let evict_last = tile.scale == Scale::Stream && tile.p.row_step > 0 && tile.whole_lines();
     let Tile { mut kernel, mut p, copy, .. } = tile;
     p.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| p.element_x.wrapping_mul(times));
@@ -54,8 +54,8 @@ pub(super) fn launch(mut tile: Tile<'_>, lanes_log2: Option<u32>) -> Option<Stri
     Some(StridedLaunch { kernel, grid: p.tiles, threads, shared_bytes, params: Params::Tile(p) })
 }
 
-/// Divides shared memory: tables first, data last. Returns the bytes of all of it, if a block may
-/// use as many.
+/// Divides shared memory: tables first, data last. Returns the total in bytes, if a block may use
+/// that much.
 fn divide_memory(tile: &mut Tile<'_>) -> Option<u32> {
     const ENTRY_BYTES: u32 = 16;
     let p = &mut tile.p;

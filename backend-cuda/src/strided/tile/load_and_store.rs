@@ -1,4 +1,5 @@
-//! A tile in the making, and its two sides: the rows that are loaded, and the runs that are stored.
+//! A tile while it is laid out, and its two sides: the rows that are loaded, and the runs that are
+//! stored.
 
 use devarray::Axes;
 
@@ -10,7 +11,7 @@ use crate::strided::{
     strided_launch::LINE_BYTES,
 };
 
-/// The decisions on a tile so far: each step sets its own fields.
+/// The decisions about a tile so far; each step sets its own fields.
 #[derive(Clone)]
 pub(super) struct Tile<'a> {
     pub(super) shape: &'a Shape,
@@ -21,29 +22,29 @@ pub(super) struct Tile<'a> {
     pub(super) run_split: Option<usize>,
     /// Steps of each axis that are loaded: the steps of the tile and the overlap.
     pub(super) loaded: Axes<u32>,
-    /// Axes that count rows, along the run; axes that count runs, along the row.
+    /// The axes that count rows, along the run; and the axes that count runs, along the row.
     pub(super) across_rows: Axes<usize>,
     pub(super) across_runs: Axes<usize>,
     /// The start of every tile modulo 16, if that is the same for all.
     pub(super) start: Option<u32>,
-    /// The work of the kernel.
+    /// The properties of the kernel.
     pub(super) kernel: TileKernel,
     /// The parameters of the kernel; `tile.cuh` explains each field. A field that no step sets is
     /// unused.
     pub(super) p: TileParams,
-    /// Bytes of shared memory before the first row, and from it to the end.
+    /// Bytes of shared memory before the first row, and from the first row to the end.
     pub(super) before: u32,
     pub(super) bytes: u32,
-    /// Most neighbouring threads along a run (a logarithm).
+    /// The most neighbouring threads along a run (a logarithm).
     pub(super) most_lanes_log2: u32,
 }
 
 impl<'a> Tile<'a> {
-    /// The part that the sides decide.
+    /// The fields that the two sides decide.
     pub(super) fn of(shape: &'a Shape, scale: Scale) -> Option<Self> {
         let copy = &shape.copy;
         let (scattered, unit, words) = (copy.is_scattered(), shape.run_unit(), shape.in_words());
-        // Not for wide elements, since a vector has few: shifting costs more there.
+        // Wide elements are excluded: shifting costs more if a vector has few elements.
         let torn = !scattered && (words || copy.width <= 2) && tears_sectors(shape, scale);
         let shifted = !scattered && !words && (unit < 16 || torn || shape.fused.is_some());
         let overlaps = torn || (shifted && (shape.can_overlap_in_sectors() || shape.reaches_back));
@@ -71,7 +72,7 @@ impl<'a> Tile<'a> {
         };
         let mut p = TileParams {
             at: Operands { src, ..copy.at },
-            // Rows.
+            // Fields for rows.
             high: span.into(),
             span,
             span_inner: span,
@@ -79,7 +80,7 @@ impl<'a> Tile<'a> {
             rows_inner: steps(&across_rows, run_split.or(shape.batch)),
             chunks: FastDiv::new(chunks),
             row_axes: u32::try_from(across_rows.len()).ok()?,
-            // Runs.
+            // Fields for runs.
             overlap,
             start_mask: match (overlap, shifted) {
                 (1.., _) => SECTOR_BYTES - 1,
@@ -92,8 +93,8 @@ impl<'a> Tile<'a> {
             stores: steps(&across_runs, None),
             stores_inner: steps(&across_runs, row_split.or(shape.batch)),
             store_axes: u32::try_from(across_runs.len()).ok()?,
-            // Along a run the source may go backwards: the first element is then the last of the
-            // row.
+            // The source may go backwards along a run that is also along the row: the first element
+            // is then the last of the row.
             store_x: i32::try_from(copy.at.src.wrapping_sub(shape.first_row())).ok()?,
             ..TileParams::default()
         };
@@ -110,14 +111,14 @@ impl<'a> Tile<'a> {
         }
         if let Some(fused) = shape.fused {
             (p.fused, p.fused_src) = (FastDiv::new(fused.extent), fused.src);
-            // The rows after that keep their place in a sector.
+            // The rows after the jump keep their place in a sector.
             p.fused_x = u32::try_from(fused.src.rem_euclid(SECTOR_BYTES.into())).ok()?;
         }
         let kernel = TileKernel {
             store_bytes: if words { unit } else { 16 },
             shifted,
-            // One for fused axes overlaps as well, and one for runs that start anywhere finds it
-            // out.
+            // Kernels for fused axes always overlap, and kernels for runs that start anywhere find
+            // the overlap out themselves.
             overlap: overlap > 0 && !shifted && shape.fused.is_none(),
             fused: shape.fused.is_some(),
             ..TileKernel::plain(if scattered { Find::Scatter } else { Find::Linear })
@@ -141,7 +142,7 @@ impl<'a> Tile<'a> {
         tile.with_pieces()
     }
 
-    /// Adds the axes that tiles cut: the last tile along one has only the rest of it.
+    /// Adds the axes that tiles cut. The last tile along such an axis has only the rest of it.
     fn with_pieces(mut self) -> Option<Self> {
         let (shape, p) = (self.shape, &mut self.p);
         if let Some(axis) = self.row_split {
@@ -170,14 +171,14 @@ impl<'a> Tile<'a> {
         self.p.span.is_multiple_of(LINE_BYTES) && self.begins_lines()
     }
 
-    /// Whether every row begins with a line.
+    /// Whether every row begins with a line of the cache.
     pub(super) fn begins_lines(&self) -> bool {
         self.p.at.src.is_multiple_of(LINE_BYTES.into()) && self.shape.rows_keep(LINE_BYTES.into())
     }
 }
 
-/// Whether tiles should overlap although runs are aligned to vectors: a sector that
-/// two tiles write in part is also read from memory. Not if results stay in the cache.
+/// Whether tiles should overlap although runs are aligned to vectors: a sector that two tiles write
+/// in part is also read from memory. Not needed if results stay in the cache.
 fn tears_sectors(shape: &Shape, scale: Scale) -> bool {
     let cached = matches!(scale, Scale::Small | Scale::Middle);
     !cached && !shape.runs_keep(SECTOR_BYTES.into()) && shape.can_overlap_in_sectors()

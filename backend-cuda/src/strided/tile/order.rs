@@ -1,4 +1,4 @@
-//! In which order tiles are worked on.
+//! The order in which tiles are copied.
 //!
 //! The order decides which memory blocks access at the same time: how much of each memory row, how
 //! many pages, and whether two tiles that share a sector access it while it is in the cache.
@@ -12,9 +12,9 @@ use crate::strided::{
     strided_launch::LINE_BYTES,
 };
 
-/// Memory that the address translation of a large device covers without waiting.
+/// The memory that the address translation of a large device covers without waiting, in bytes.
 const TRANSLATED_BYTES: u64 = 224 << 20;
-/// Runs on different pages that it covers, too.
+/// The number of runs on different pages that it also covers.
 const RUNS_TRANSLATED: u32 = 1024;
 /// Bytes of a page of address translation.
 const PAGE_BYTES: u64 = 2 << 20;
@@ -23,7 +23,7 @@ pub(super) const CACHED_BYTES: u64 = 8 << 20;
 /// Rows of at most this length that are more than half a line apart use only a part of their lines.
 const LONE_ROW_BYTES: u32 = LINE_BYTES;
 
-/// Sets the loops around tiles, if a launch can have as many.
+/// Sets the loops around tiles, if a launch has room for them.
 pub(super) fn set(tile: &mut Tile<'_>) -> Option<()> {
     let (shape, axes) = (tile.shape, order(tile));
     tile.p.outer_axes = u32::try_from(axes.len()).ok().filter(|_| axes.len() <= MAX_OUTER)?;
@@ -42,7 +42,7 @@ pub(super) fn set(tile: &mut Tile<'_>) -> Option<()> {
     Some(())
 }
 
-/// Bytes to prefetch with each chunk: none if the gaps between rows, which nobody reads, are a
+/// The bytes to prefetch with each chunk: none if the gaps between rows, which nobody reads, are a
 /// large part of their lines.
 fn ahead(tile: &Tile<'_>) -> u32 {
     let (shape, span) = (tile.shape, tile.p.span);
@@ -53,7 +53,7 @@ fn ahead(tile: &Tile<'_>) -> u32 {
     if lone { 0 } else { LINE_BYTES }
 }
 
-/// Tiles along an axis.
+/// The number of tiles along an axis.
 fn pieces(tile: &Tile<'_>, axis: usize) -> u32 {
     // Tiles of whole sectors leave the end of a run to one more tile.
     let more = tile.run_split == Some(axis) && !tile.shape.reaches_back;
@@ -62,9 +62,10 @@ fn pieces(tile: &Tile<'_>, axis: usize) -> u32 {
 }
 
 /// The loops, fastest first. Usually the next tile continues the destination's runs, so that
-/// neighbouring blocks write neighbouring memory. It continues the rows instead with a fused axis,
-/// and if the source would otherwise return to a row, or to the lines of one, after they have left
-/// the cache while the destination would not, unless too many pages would be in use.
+/// neighbouring blocks write neighbouring memory. It continues the rows instead in two cases: with
+/// a fused axis; or if otherwise the source would return to a row, or to the lines of a row, after
+/// they have left the cache, while the destination would not, unless too many pages would be in
+/// use.
 fn order(tile: &Tile<'_>) -> Axes<usize> {
     let (run, fused) = (tile.run_split, tile.shape.fused.is_some());
     let row = if fused { tile.row_split } else { along_row(tile) };
@@ -79,7 +80,7 @@ fn order(tile: &Tile<'_>) -> Axes<usize> {
     by_run
 }
 
-/// The axis along which the next tile's rows continue this one's, or share lines with them.
+/// The axis along which the next tile's rows continue this tile's rows, or share lines with them.
 fn along_row(tile: &Tile<'_>) -> Option<usize> {
     let shape = tile.shape;
     let step = |axis: usize| shape.axis(axis).src.unsigned_abs().saturating_mul(shape.steps[axis].into());
@@ -89,8 +90,8 @@ fn along_row(tile: &Tile<'_>) -> Option<usize> {
 }
 
 /// Whether tiles that follow each other along rows would use more pages than address translation
-/// covers. That costs less than tiles that share lines of rows and access them too late, so it
-/// counts only for rows that begin with lines.
+/// covers. That costs less than accessing the shared lines of rows too late, so it counts only for
+/// rows that begin with lines.
 fn exceeds_translation(tile: &Tile<'_>, row: usize, run: usize) -> bool {
     let shape = tile.shape;
     let far = shape.axis(run).src.unsigned_abs().saturating_mul(tile.p.rows.into()) > PAGE_BYTES;
@@ -99,7 +100,7 @@ fn exceeds_translation(tile: &Tile<'_>, row: usize, run: usize) -> bool {
         && (far || shape.axis(row).extent > RUNS_TRANSLATED)
 }
 
-/// The loops in the order of the destination, except the first two.
+/// The loops in the order of the destination, with `first` in front.
 fn by_destination(tile: &Tile<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
     let shape = tile.shape;
     let mut order: Axes<usize> = (0..shape.copy.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
@@ -110,14 +111,14 @@ fn by_destination(tile: &Tile<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
     order
 }
 
-/// Bytes from the first to the last element of the side that reaches further.
+/// Bytes from the first to the last element, on the side where that is more.
 fn reach(copy: &StridedCopy) -> u64 {
     let along = |axis: &Axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs());
     let dst: u64 = copy.axes.iter().map(along).sum();
     dst.max(copy.at.src_end - copy.at.src_begin)
 }
 
-/// Bytes read, and as many written, between a tile and the next one along an axis.
+/// The bytes that are read, and equally written, between a tile and the next one along an axis.
 fn bytes_between(tile: &Tile<'_>, order: &[usize], axis: usize) -> u64 {
     let bytes = u64::from(tile.p.rows) * u64::from(tile.p.span);
     let before = order.iter().take_while(|&&other| other != axis);

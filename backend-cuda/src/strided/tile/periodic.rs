@@ -1,10 +1,10 @@
-//! Runs over all rows of a tile and then along them.
+//! Runs that go over all rows of a tile and then along them.
 //!
 //! A tile that has all rows of a transposed matrix is one run in the destination: no two tiles
-//! write parts of one run, and vectors are whole. Within a period, which has as many elements as
-//! there are rows, elements are one step apart; from period to period it is another step. Elements
-//! of one byte need no table, because at most one period ends within a vector. For wider elements a
-//! table is as fast.
+//! write parts of one run, and vectors are whole. Within a period, which has one element for each
+//! row, elements are one step apart; another step leads from period to period. Elements of one byte
+//! need no table, because at most one period ends within a vector. For wider elements a table is as
+//! fast.
 
 use std::iter;
 
@@ -22,37 +22,37 @@ use crate::strided::{
     strided_copy::{Axis, StridedCopy},
 };
 
-/// Bytes of a vector, and how many elements of one byte it has.
+/// The bytes of a vector, which is also its number of one-byte elements.
 const VECTOR: u32 = 16;
-/// Groups of threads of a warp, if each has a part of the run.
+/// The groups of threads of a warp, if each group has a part of the run.
 const GROUPS: u32 = 4;
-/// Threads of such a group, as a logarithm; they have neighbouring vectors.
+/// The threads of such a group, as a logarithm; they have neighbouring vectors.
 const LANES_LOG2: u32 = 3;
 
-/// Warps of a tile whose bank conflicts are counted before it is laid out.
+/// The number of warps of a tile whose bank conflicts are counted before it is laid out.
 const SAMPLES: u32 = 8;
-/// Most that bank conflicts may cost those warps; a table is cheaper than more.
+/// The most that bank conflicts may cost those warps; beyond it a table is cheaper.
 const MUCH: u32 = 5 * SAMPLES;
 
-/// Boxes of all rows, the best first, for runs that end anywhere, if the tiles `without` cut the
-/// runs or would read them from one bank. Where runs are cut, tiles overlap, so rows are loaded
-/// twice and the last piece of a run may be short. Tiles of all rows share sectors only at the ends
-/// of rows.
+/// Boxes of all rows, the best first, for runs that end anywhere, if tiles of the shape `without`
+/// cut the runs or would read them from one bank. If runs are cut, tiles overlap, so rows are
+/// loaded twice and the last piece of a run may be short. Tiles of all rows share sectors only at
+/// the ends of rows.
 pub(super) fn boxes<'a>(
     copy: &'a StridedCopy,
     without: &Shape,
     scale: Scale,
 ) -> impl Iterator<Item = Shape> + use<'a> {
-    /// With more rows there is room for few columns only.
+    /// With more rows, only few columns fit.
     const MOST_ROWS: u32 = 512;
-    /// With fewer rows, bank conflicts cost less than this.
+    /// With fewer rows, bank conflicts cost less than these boxes.
     const LEAST_ROWS: u32 = 96;
     let Axis { extent: rows, src, .. } = copy.axes[0];
-    // Packed words are as fast for middle sizes.
+    // Packed words are as fast for copies of middle size.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && without.in_words();
     let cut = without.run[..] == [0];
-    // Groups of threads, a quarter of the columns apart, then read from different banks, not from
-    // one as with a power of two.
+    // With these columns, groups of threads a quarter of the columns apart read from different
+    // banks; with a power of two they would read from one.
     let apart = copy.width == 1 && src % 16 == 0 && rows > LEAST_ROWS;
     let apart = apart && without.split(&without.row).is_some();
     let fits = (cut || apart) && !words && rows <= MOST_ROWS;
@@ -65,7 +65,8 @@ pub(super) fn boxes<'a>(
     row_bytes.iter().filter_map(|bytes| of_all_rows(copy, bytes / copy.width))
 }
 
-/// Places a run given by its loops as (steps, bytes), if it is periodic and a table is not cheaper.
+/// Places a run, given by its loops as (steps, bytes), if it is periodic and a table is not
+/// cheaper.
 pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     let &[(rows, step), (_, next)] = loops else { return false };
     let Ok(pitch) = u32::try_from(step) else { return false };
@@ -73,17 +74,17 @@ pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     if tile.copy.width != 1 || !across || rows < VECTOR {
         return false;
     }
-    // If vectors begin in one bank, a table is as fast if it is short, or if the tile is the whole
-    // matrix.
+    // If all vectors begin in one bank, a table is as fast if it is short or if the tile is the
+    // whole matrix.
     let meet = pitch.is_multiple_of(8);
     let short = rows.is_multiple_of(8) && rows < 128;
     if meet && (short || tile.row_split.is_none()) {
         return false;
     }
-    // Rows whose distance is an odd multiple of 16 bytes are in different banks.
+    // Rows whose distance is an odd multiple of 16 bytes begin in different banks.
     let apart = if pitch.is_multiple_of(2 * VECTOR) { VECTOR } else { 0 };
     let pitch = pitch + apart;
-    // Vectors are counted from a sector on, so that groups of threads store whole ones.
+    // Vectors are counted from a sector on, so that groups of threads store whole sectors.
     let shifted = !tile.shape.runs_keep(SECTOR_BYTES.into());
     let over = if shifted { SECTOR_BYTES - 1 } else { 0 };
     let p = &mut tile.p;
@@ -111,20 +112,20 @@ pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     p.period = FastDiv::new(rows);
     p.period_x = next;
     p.fused_x = next.cast_unsigned().wrapping_sub(pitch.wrapping_mul(rows));
-    // The word in which a period ends is gathered from both sides.
+    // The word in which a period ends is gathered from both sides of the end.
     tile.before = over.max(VECTOR_WORDS - 1) * pitch;
     tile.bytes += rows * apart + (VECTOR - 1) * pitch;
     true
 }
 
-/// The rotation with which a run of `vectors` is read at the least cost, and that cost: accesses
-/// that a warp needs for one byte of each vector, one more to rotate words, two to rotate bytes as
-/// well. `byte` says where elements are; `meet`: whether vectors of neighbouring threads begin in
-/// one bank.
+/// The rotation with which a run of `vectors` is read at the lowest cost, and that cost: the
+/// accesses that a warp needs for one byte of each vector, plus one to rotate words, or two to
+/// rotate bytes as well. `byte` says where elements are; `meet` says whether vectors of
+/// neighbouring threads begin in one bank.
 fn cheapest(vectors: u32, pitch: u32, meet: bool, byte: impl Fn(u32) -> i64) -> Option<(u32, Rotation)> {
     let parts = vectors.div_ceil(GROUPS).next_multiple_of(2);
-    // Neighbouring vectors are 16 rows apart: spread over the banks if the pitch is odd, less so if
-    // it is even.
+    // Neighbouring vectors are 16 rows apart: an odd pitch spreads them over the banks, an even one
+    // less so.
     let by_vector = [0, 2, 4][pitch.trailing_zeros().min(2) as usize];
     let words = |by_run, by_vector| Rotation { by_run, by_vector, ..Rotation::default() };
     let bytes = |share, by_run, by_vector| Rotation { share, bytes: true, ..words(by_run, by_vector) };

@@ -1,12 +1,12 @@
-//! Bank rotation: which of the four words of its vector a thread gathers first. For elements of one
-//! byte whose runs start anywhere.
+//! Bank rotation: which of the four words of its vector a thread gathers first. Used for elements
+//! of one byte whose runs start anywhere.
 //!
 //! The threads of a warp read one byte at a time, each from another row: the next thread along a
-//! run sixteen rows further, a thread of the next run some rows back, because that run's first
-//! aligned vector begins earlier. With odd strides on both sides, these are the same words of each
-//! 16 bytes. In a cube with reversed axes, for example, stride times stride is 1 modulo 16, and
-//! four runs use only eight of the 32 banks. A thread that begins with another word reads four rows
-//! further, from other banks.
+//! run reads sixteen rows further on, and a thread of the next run some rows back, because the
+//! first aligned vector of that run begins earlier. If both strides are odd, these are the same
+//! words of each 16 bytes. In a cube with reversed axes, for example, stride times stride is 1
+//! modulo 16, and four runs use only eight of the 32 banks. A thread that begins with another word
+//! reads four rows further on, from other banks.
 
 use super::{load_and_store::Tile, sizes::VECTOR_WORDS};
 use crate::strided::params::TileParams;
@@ -14,12 +14,12 @@ use crate::strided::params::TileParams;
 pub(super) const WARP: u32 = 32;
 const BANKS: u32 = 32;
 
-/// Accesses that the bytes of a warp take: different words of one bank are read one after the
-/// other.
+/// The number of accesses that a warp needs for these bytes: different words of one bank are read
+/// one after the other.
 pub(super) fn bank_accesses(bytes: impl Iterator<Item = i64>) -> u32 {
-    /// No earlier word of a bank.
+    /// Means that the bank has no earlier word.
     const NONE: usize = usize::MAX;
-    // The last word of each bank, and of each word the one before it in its bank.
+    // The last word of each bank, and for each word the previous one in its bank.
     let (mut last, mut before) = ([NONE; BANKS as usize], [NONE; WARP as usize]);
     let (mut words, mut counts) = ([0; WARP as usize], [0_u32; BANKS as usize]);
     for (thread, byte) in bytes.enumerate() {
@@ -46,7 +46,7 @@ pub(super) struct Rotation {
     pub(super) by_vector: u32,
     /// Whether bytes within a word are rotated by the vector's number as well.
     pub(super) bytes: bool,
-    /// Vectors of each group of threads; 0: all threads have neighbouring ones.
+    /// The number of vectors of each group of threads; 0 if all threads have neighbouring vectors.
     pub(super) share: u32,
 }
 
@@ -57,11 +57,11 @@ impl Rotation {
     }
 }
 
-/// Sets the rotation with the fewest bank conflicts for rows `pitch` bytes apart, and the threads
-/// along a run; not if even that has too many.
+/// Sets the rotation with the fewest bank conflicts for rows `pitch` bytes apart, and the number of
+/// threads along a run. Returns false if even the best rotation has too many conflicts.
 pub(super) fn set(tile: &mut Tile<'_>, pitch: u32) -> bool {
-    /// Two accesses for each byte. With more, a table of rows that are spread over the banks is
-    /// cheaper.
+    /// Two accesses for each word. If more are needed, a table of rows that are spread over the
+    /// banks is cheaper.
     const MOST: u32 = 2 * VECTOR_WORDS;
     const LANES_LOG2: [u32; 2] = [3, 2];
     let plain = LANES_LOG2.map(|lanes_log2| (0, lanes_log2));
@@ -75,7 +75,7 @@ pub(super) fn set(tile: &mut Tile<'_>, pitch: u32) -> bool {
         if accesses < least {
             (best, least) = (Some((rotation, lanes_log2)), accesses);
         }
-        // Rotation takes about 20 more instructions a vector.
+        // Rotation takes about 20 more instructions for each vector.
         let good = by == 0 && best.is_some();
         if good || least == VECTOR_WORDS {
             break;
@@ -87,8 +87,8 @@ pub(super) fn set(tile: &mut Tile<'_>, pitch: u32) -> bool {
     true
 }
 
-/// Bank accesses of a warp for the first byte of each word of its vectors: [`VECTOR_WORDS`] at
-/// best, counted up to `enough`. The first run is taken as aligned.
+/// Bank accesses of a warp for the first byte of each word of its vectors: at best
+/// [`VECTOR_WORDS`], counted up to `enough`. The first run is assumed to be aligned.
 fn accesses(tile: &Tile<'_>, pitch: u32, rotation: Rotation, lanes_log2: u32, enough: u32) -> u32 {
     let byte = |word: u32, thread: u32| {
         let (mut rest, lane) = (thread >> lanes_log2, thread % (1 << lanes_log2));

@@ -15,9 +15,10 @@ use crate::strided::{
     strided_launch::LINE_BYTES,
 };
 
-/// Where runs start anywhere, copies by a longer table were slower than copies by a smaller box.
+/// For runs that start anywhere, copies with a longer table were slower than copies with a smaller
+/// box.
 const MAX_SHIFTED_TABLE: u32 = 1024;
-/// Places the rows.
+/// Chooses where the rows lie in shared memory.
 pub(super) fn place(tile: &mut Tile<'_>) -> Option<()> {
     let (shape, across_rows) = (tile.shape, &tile.across_rows);
     let regular = across_rows.len() == 1 || across_rows.iter().all(|&axis| shape.axis(axis).src % 16 == 0);
@@ -26,7 +27,7 @@ pub(super) fn place(tile: &mut Tile<'_>) -> Option<()> {
     }
     let one_by_one = tile.copy.is_scattered() || tile.copy.width == 16;
     let few = tile.p.rows < FEW_ROWS && !tile.kernel.shifted;
-    // Sixteen table entries a vector cost more than the bank conflicts of rows in order.
+    // Sixteen table entries for a vector cost more than the bank conflicts of rows in order.
     let bytes = tile.copy.width == 1 && tile.kernel.shifted;
     if one_by_one || few || bytes {
         let pitch = pitch::in_order(tile, across_rows[0]);
@@ -38,10 +39,10 @@ pub(super) fn place(tile: &mut Tile<'_>) -> Option<()> {
     permuted(tile)
 }
 
-/// Rows one after the other.
+/// Places rows one after the other.
 fn in_order(tile: &mut Tile<'_>, pitch: u32) {
     let vector = tile.copy.vector();
-    // Tables of rows of several axes count rows by their position.
+    // Tables for rows of several axes count rows by their position.
     set_rows(tile, |k, before| if k == 0 { pitch } else { before });
     let p = &mut tile.p;
     let vectors = (vector - 1) * pitch;
@@ -53,8 +54,8 @@ fn in_order(tile: &mut Tile<'_>, pitch: u32) {
     p.vector_x = (vector * pitch).cast_signed();
 }
 
-/// Rows in as many classes as a vector has elements, each class together: the rows of a vector are
-/// then a class apart, and rows of neighbouring vectors are neighbours in a class.
+/// Places rows in as many classes as a vector has elements, each class together: the rows of a
+/// vector are then a class apart, and rows of neighbouring vectors are neighbours in a class.
 fn permuted(tile: &mut Tile<'_>) -> Option<()> {
     let vector = tile.kernel.store_bytes / tile.copy.width;
     pitch::in_classes(tile, vector);
@@ -79,7 +80,8 @@ fn tabulated(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> Option<()> {
     let (p, vector) = (&mut tile.p, tile.copy.vector());
     let (&(_, last_x), inner) = loops.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
-    // Whole vectors, so that each finds its entries aligned; not if runs start anywhere.
+    // The table covers whole vectors, so that each finds its entries aligned; not if runs start
+    // anywhere.
     let whole = vector >> below.trailing_zeros().min(vector.trailing_zeros());
     let (times, most) = if tile.kernel.shifted { (1, MAX_SHIFTED_TABLE) } else { (whole, MAX_TABLE) };
     let period = below.checked_mul(times)?.min(p.run);
@@ -98,8 +100,8 @@ fn tabulated(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> Option<()> {
     Some(())
 }
 
-/// The last vector of a run gathers 16 bytes even if the run ends within it. Returns how many bytes
-/// it reads before the first byte of the run, and after the last one, given the loops of the run.
+/// The last vector of a run gathers 16 bytes even if the run ends within it. Given the loops of the
+/// run, returns how many bytes it reads before the first byte of the run, and after the last one.
 fn beyond_run(loops: &[(u32, i32)], vector: u32) -> (u32, u32) {
     let reach = |wanted: fn(i32) -> i32| -> i64 {
         loops.iter().map(|&(steps, x)| i64::from(steps - 1) * i64::from(wanted(x))).sum()
@@ -120,8 +122,8 @@ fn beyond_run(loops: &[(u32, i32)], vector: u32) -> (u32, u32) {
     (bytes(before), bytes(after))
 }
 
-/// Sets the pitch of each axis that counts rows, the innermost first, by `of(k, bytes of the axes
-/// before)`. Returns the bytes of all rows.
+/// Sets the pitch of each axis that counts rows, the innermost first, to `of(k, bytes of the
+/// previous axes)`. Returns the bytes of all rows.
 fn set_rows(tile: &mut Tile<'_>, of: impl Fn(usize, u32) -> u32) -> u32 {
     tile.across_rows.iter().zip(&mut tile.p.row).enumerate().fold(0, |before, (k, (&axis, row))| {
         let pitch = of(k, before);
@@ -130,13 +132,14 @@ fn set_rows(tile: &mut Tile<'_>, of: impl Fn(usize, u32) -> u32) -> u32 {
     })
 }
 
-/// Rows nested as the axes are, each pitch congruent to its stride; runs over rows and along them.
+/// Places rows in nested axes, each pitch congruent to its stride. Runs go over rows and along
+/// them.
 fn nested(tile: &mut Tile<'_>) -> Option<()> {
     let (shape, across_rows) = (tile.shape, tile.across_rows.clone());
     let first = across_rows.first().map_or(0, |&axis| pitch::in_order(tile, axis));
     let bytes = set_rows(tile, |k, before| match k {
         0 => first,
-        // They keep their place in a sector.
+        // The rows keep their place in a sector.
         _ => pitch::at_least(before, shape.axis(across_rows[k]).src, SECTOR_BYTES),
     });
     let p = &mut tile.p;
@@ -145,11 +148,11 @@ fn nested(tile: &mut Tile<'_>) -> Option<()> {
         p.row_pitch = p.row[0].x.cast_unsigned();
     }
     if shape.batch.is_some() {
-        // Counts rows as it counts runs, after all others.
+        // The last axis of runs is also the last axis of rows, and has its pitch.
         p.store[tile.across_runs.len() - 1].x = p.row[across_rows.len() - 1].x;
     }
-    // The byte of an element: a sum over the axes of the run, neighbours merged where they continue
-    // each other.
+    // The byte of an element is a sum over the axes of the run. Neighbouring axes are merged if one
+    // continues the other.
     let mut loops: Axes<(u32, i32)> = Axes::new();
     for &axis in &shape.run {
         let x = match across_rows.iter().position(|&other| other == axis) {
@@ -168,8 +171,8 @@ fn nested(tile: &mut Tile<'_>) -> Option<()> {
     } else if !periodic::place(tile, &loops) {
         tabulated(tile, &loops)?;
         part_vectors(tile);
-        // A table of a whole run repeats its last entry. But of a piece that is cut short and runs
-        // backwards along the row, it has places below the row.
+        // A table for a whole run repeats its last entry. But a piece that is cut short and whose
+        // run goes backwards along the row needs places below the row.
         let below = tile.p.a_in_run > 0 && tile.p.a_src < 0;
         if tile.p.period.divisor < tile.p.run || below {
             let (before, after) = beyond_run(&loops, tile.copy.vector());
@@ -180,7 +183,7 @@ fn nested(tile: &mut Tile<'_>) -> Option<()> {
     Some(())
 }
 
-/// Runs whose elements are one step of `x` bytes apart.
+/// Sets up runs whose elements are one step of `x` bytes apart.
 fn one_step(tile: &mut Tile<'_>, x: i32) {
     let vector = tile.copy.vector();
     tile.p.element_x = x;
@@ -196,8 +199,8 @@ fn one_step(tile: &mut Tile<'_>, x: i32) {
 }
 
 /// Leaves 16 bytes free after every vector of rows, if a run begins across rows and its
-/// neighbouring vectors would be in one bank or two. 16 bytes, although half of the groups then
-/// lose their place in a sector.
+/// neighbouring vectors would begin in one bank or two. 16 bytes are used although half of the
+/// groups then lose their place in a sector.
 fn part_vectors(tile: &mut Tile<'_>) {
     let p = &mut tile.p;
     let vector = tile.copy.vector();
@@ -213,8 +216,8 @@ fn part_vectors(tile: &mut Tile<'_>) {
     tile.bytes += p.rows / vector * CHUNK_BYTES;
 }
 
-/// The number of runs that are interleaved in one row of whole vectors, elements of a run `x` bytes
-/// apart, if there is a kernel for as many.
+/// The number of runs that are interleaved in one row of whole vectors, with the elements of a run
+/// `x` bytes apart, if there is a kernel for that number.
 fn interleaved(tile: &Tile<'_>, x: i32) -> Option<u32> {
     let width = tile.copy.width;
     let runs = u32::try_from(x).ok()? / width;
@@ -223,14 +226,14 @@ fn interleaved(tile: &Tile<'_>, x: i32) -> Option<u32> {
     (alternate && one_row(tile) && width < 16 && (2..=4).contains(&runs)).then_some(runs)
 }
 
-/// Whether tiles are single rows that begin with a chunk, to runs of whole vectors.
+/// Whether each tile is a single row that begins with a chunk, and runs have whole vectors.
 fn one_row(tile: &Tile<'_>) -> bool {
     tile.across_rows.is_empty() && tile.start == Some(0) && !tile.kernel.shifted && !tile.copy.is_scattered()
 }
 
-/// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless
-/// these are eight, so that the next ones begin in other banks. Never within a vector, whose
-/// elements are `x` bytes apart.
+/// Leaves 16 bytes free in a strided row after as many vectors as begin in different banks (unless
+/// these are eight), so that the next vectors begin in other banks. The gap is never within a
+/// vector, whose elements are `x` bytes apart.
 fn pad(tile: &mut Tile<'_>, x: i32) {
     const LINE_CHUNKS: u32 = LINE_BYTES / CHUNK_BYTES;
     let width = tile.copy.width;

@@ -2,16 +2,16 @@
 
 use crate::strided::{MemorySpeed, kernel::Find};
 
-/// The size class of a copy. Large copies are fastest with two vectors a thread and about 500
-/// threads a block: enough loads under way, and few blocks to start. Small copies need many small
-/// blocks with little work each, so that every multiprocessor has some.
+/// The size class of a copy. Large copies are fastest with two vectors for each thread and about
+/// 500 threads in a block: enough loads are under way, and few blocks have to start. Small copies
+/// need many small blocks with little work each, so that every multiprocessor has some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::strided) enum Scale {
-    /// At most one vector for each thread that the largest devices run at a time (2^18).
+    /// At most one vector for each thread that the largest devices can run at a time (2^18).
     Small,
     /// A few times that.
     Middle,
-    /// More.
+    /// More than that.
     Large,
     /// More than caches hold: neither the source nor the result stays there.
     Stream,
@@ -21,7 +21,8 @@ pub(in crate::strided) enum Scale {
 
 pub(super) const KIB: u64 = 1 << 10;
 
-/// Target sizes of a tile in bytes: of a source row, of a destination run, and of shared memory.
+/// The target sizes of a tile in bytes: a row of the source, a run of the destination, and shared
+/// memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
     pub(super) row_bytes: u64,
@@ -42,7 +43,7 @@ impl Scale {
         }
     }
 
-    /// Target sizes of tiles of elements of a width.
+    /// The target sizes of tiles for elements of this width.
     pub(super) fn size(self, width: u32) -> Size {
         let (row_bytes, run_bytes, tile_bytes) = match (self, width) {
             (Self::Small, 1) => (64, 64, 4 * KIB),
@@ -58,9 +59,10 @@ impl Scale {
         Size { row_bytes, run_bytes, tile_bytes }
     }
 
-    /// Fewest vectors of 16 bytes that a thread loads or stores, by how their elements are found.
-    /// `bytes`: elements of one byte, so that a vector takes sixteen accesses. `shifted`: each is
-    /// looked up by itself. More make smaller blocks, and more blocks run at a time.
+    /// The fewest 16-byte vectors that a thread loads or stores, depending on how their elements
+    /// are found. `bytes`: elements have one byte, so a vector takes sixteen accesses. `shifted`:
+    /// each element is looked up by itself. More vectors make smaller blocks, and more blocks run
+    /// at a time.
     pub(super) fn vectors(self, find: Find, bytes: bool, shifted: bool) -> u32 {
         match (self, find) {
             (Self::Small, _) => 1,

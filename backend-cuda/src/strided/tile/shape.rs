@@ -5,35 +5,34 @@ use devarray::Axes;
 use super::sizes::{FEW_ROWS, SECTOR_BYTES};
 use crate::strided::strided_copy::{Axis, StridedCopy};
 
-/// The end of the first of two fused axes: after `extent` steps, the source continues `src` bytes
-/// further than one step.
+/// The end of the first of two fused axes: after `extent` steps, the source moves `src` bytes further than in
+/// one step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fused {
     pub(super) extent: u32,
     pub(super) src: i64,
 }
 
-/// A box of the copy: how many steps of each axis, and which of them make rows and runs.
+/// A box of the copy: how many steps it has along each axis, and which axes make rows and runs.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
-    /// The copy. Loops along a row point forward in the source, unless they are along a run as
-    /// well.
+    /// The copy. Loops along a row go forward in the source, unless they are also along a run.
     pub(super) copy: StridedCopy,
     /// Steps of a tile along each axis.
     pub(super) steps: Axes<u32>,
-    /// Axes the source runs along, fastest first: a row.
+    /// The axes along which a row lies in the source, fastest first.
     pub(super) row: Axes<usize>,
-    /// Axes the destination runs along, fastest first: a run.
+    /// The axes along which a run lies in the destination, fastest first.
     pub(super) run: Axes<usize>,
-    /// An axis of neither that a tile takes several steps of, if it would be small otherwise. No
-    /// other is cut then.
+    /// An axis in neither row nor run. The tile takes several steps of it because it would be small
+    /// otherwise. No other axis is cut then.
     pub(super) batch: Option<usize>,
-    /// The continuation of runs past the end of their first axis, if it is fused with the next.
+    /// The jump of the source past the end of a run's first axis, if that axis is fused with the next.
     pub(super) fused: Option<Fused>,
     /// Whether rows end although they could go on along the run.
     pub(super) ended: bool,
-    /// Whether tiles overlap although they are not as long as whole sectors: each stores its runs up
-    /// to the last sector before the next one's.
+    /// Whether tiles overlap although their length is not a whole number of sectors: each tile stores its
+    /// runs up to the last sector before the next tile's.
     pub(super) reaches_back: bool,
 }
 
@@ -50,14 +49,14 @@ impl Shape {
         self.run.contains(&axis)
     }
 
-    /// Whether a step along an axis, of a run or a batch, leads to another row: not along one, nor
-    /// to the same again.
+    /// Whether a step along an axis of a run or of the batch leads to another row: not along the same row,
+    /// and not to the same elements again.
     pub(super) fn counts_rows(&self, axis: usize) -> bool {
         !self.in_row(axis) && self.axis(axis).src != 0
     }
 
-    /// Returns this shape, with axes reversed so that the source runs forward along a row, except axes along
-    /// which the destination has to.
+    /// Returns this shape with axes reversed so that the source runs forward along a row, except axes along
+    /// which the destination has to run forward.
     pub(super) fn forward(mut self) -> Self {
         for axis in self.row.clone() {
             let of = self.axis(axis);
@@ -72,7 +71,7 @@ impl Shape {
         self
     }
 
-    /// Whether each element of a run is of another row, so that rows may be placed in any order.
+    /// Whether each element of a run is in another row, so that rows may be placed in any order.
     pub(super) fn runs_cross_rows(&self) -> bool {
         self.batch.is_none() && self.run.iter().all(|&axis| self.counts_rows(axis))
     }
@@ -82,18 +81,18 @@ impl Shape {
         self.steps[axis] < self.axis(axis).extent
     }
 
-    /// The axis of a list that is cut, if any: always its last.
+    /// The axis in a list that is cut, if any; it is always the last one.
     pub(super) fn split(&self, list: &[usize]) -> Option<usize> {
         list.iter().copied().find(|&axis| self.is_cut(axis))
     }
 
-    /// Bytes of a row, gaps included.
+    /// The bytes of a row, with its gaps.
     pub(super) fn span_bytes(&self) -> u64 {
         let reach = |&axis: &usize| u64::from(self.steps[axis] - 1) * self.axis(axis).src.unsigned_abs();
         u64::from(self.copy.width) + self.row.iter().map(reach).sum::<u64>()
     }
 
-    /// Shared memory: rows with their gaps and their alignment, or the elements where these are
+    /// The bytes of shared memory: rows with their gaps and their alignment, or the elements if these need
     /// more.
     pub(super) fn tile_bytes(&self) -> u64 {
         let elements: u64 = self.steps.iter().map(|&steps| u64::from(steps)).product();
@@ -112,7 +111,7 @@ impl Shape {
         })
     }
 
-    /// The largest of 16, 8, 4, 2 and 1 bytes that every run starts at a multiple of.
+    /// The largest of 16, 8, 4, 2 and 1 bytes that divides the start of every run.
     pub(super) fn run_unit(&self) -> u32 {
         1 << self.run_starts().trailing_zeros().min(4)
     }
@@ -122,7 +121,7 @@ impl Shape {
         self.run_starts().is_multiple_of(bytes)
     }
 
-    /// Whether all rows of all tiles start at the same place modulo `bytes`, a power of two.
+    /// Whether all rows of all tiles start at the same address modulo `bytes`, a power of two.
     pub(super) fn rows_keep(&self, bytes: i64) -> bool {
         let rows = |&axis: &usize| self.in_row(axis) || self.axis(axis).src % bytes == 0;
         let tiles = |&axis: &usize| {
@@ -146,7 +145,7 @@ impl Shape {
         })
     }
 
-    /// Whether tiles may overlap along the run, so that runs can start at an aligned address each.
+    /// Whether tiles may overlap along the run, so that each run can start at an aligned address.
     pub(super) fn can_overlap(&self) -> bool {
         match self.run[..] {
             [axis] => self.copy.width < 16 && self.is_cut(axis) && !self.in_row(axis),
@@ -154,14 +153,14 @@ impl Shape {
         }
     }
 
-    /// Returns the same box for tiles that reach back, if runs start anywhere and go on in other rows.
+    /// Returns the same box for tiles that reach back, if runs start anywhere and continue in other rows.
     pub(super) fn reaching_back(&self) -> Option<Self> {
         let next = self.split(&self.run).is_some_and(|axis| self.counts_rows(axis));
         let can = next && self.fused.is_none() && self.run_unit() < 16 && !self.can_overlap_in_sectors();
         (can && !self.copy.is_scattered()).then(|| Self { reaches_back: true, ..self.clone() })
     }
 
-    /// Returns the same tile with runs that end before their last axis, for shorter tables.
+    /// Returns the same tile with runs that end before their last axis, which makes tables shorter.
     pub(super) fn with_shorter_runs(&self) -> Option<Self> {
         let mut shape = self.clone();
         let axis = shape.run.pop().filter(|_| !shape.run.is_empty() && shape.fused.is_none())?;
@@ -175,14 +174,14 @@ impl Shape {
         Some(shape.forward())
     }
 
-    /// Whether those tiles consist of whole sectors.
+    /// Whether tiles that overlap consist of whole sectors.
     pub(super) fn can_overlap_in_sectors(&self) -> bool {
         let whole = |axis: usize| (self.steps[axis] * self.copy.width).is_multiple_of(SECTOR_BYTES);
         self.can_overlap() && self.split(&self.run).is_some_and(whole)
     }
 
-    /// Whether elements of neighbouring runs can be fetched as one word: they lie next to each
-    /// other in a row, and all words are aligned.
+    /// Whether elements of neighbouring runs can be fetched as one word: they lie next to each other in a
+    /// row, and all words are aligned.
     pub(super) fn has_words(&self) -> bool {
         let (step, group) = (self.copy.step(), group(self.copy.width));
         let word = step * i64::from(group);
@@ -196,13 +195,13 @@ impl Shape {
             && self.first_row().is_multiple_of(word.unsigned_abs())
     }
 
-    /// Whether elements along one axis are fetched as words (packed). Elements of one byte are
-    /// packed even if runs start at multiples of only 4 or 8 bytes, and then stored in such:
-    /// shifting them into place is slower. For two bytes it is as fast.
+    /// Whether elements along one axis are fetched as words (packed). Elements of one byte are packed even if
+    /// runs start only at multiples of 4 or 8 bytes, and are then stored in pieces of that size: shifting
+    /// them into place is slower. For elements of two bytes shifting is as fast.
     pub(super) fn in_words(&self) -> bool {
         let (width, unit) = (self.copy.width, self.run_unit());
         let [axis] = self.run[..] else { return false };
-        // Neighbouring vectors are then whole chunks apart.
+        // Neighbouring vectors are then a whole number of chunks apart.
         let chunks = u64::from(unit / width) * self.axis(axis).src.unsigned_abs();
         unit >= if width == 1 { 4 } else { 16 }
             && !self.copy.is_scattered()
@@ -213,7 +212,7 @@ impl Shape {
     }
 }
 
-/// Neighbouring runs whose elements make a word of at least 4 bytes.
+/// The number of neighbouring runs whose elements make a word of at least 4 bytes.
 pub(super) fn group(width: u32) -> u32 {
     if width == 1 { 4 } else { 2 }
 }

@@ -7,11 +7,11 @@ use crate::strided::{
     strided_launch::THREADS,
 };
 
-/// Most threads of a block; the kernels are compiled for it.
+/// The most threads of a block; the kernels are compiled for this limit.
 pub(in crate::strided) const MOST_THREADS: u32 = 512;
 
-/// Divides the runs: neighbouring threads along a run, as many as it has vectors, unless
-/// `lanes_log2` tells how many (a logarithm).
+/// Divides the runs: as many neighbouring threads along a run as it has vectors, unless
+/// `lanes_log2` gives their number (a logarithm).
 pub(super) fn along_runs(tile: &mut Tile<'_>, lanes_log2: Option<u32>) {
     let (shape, width, scattered) = (tile.shape, tile.copy.width, tile.copy.is_scattered());
     let TileKernel { shifted, store_bytes, .. } = tile.kernel;
@@ -27,7 +27,8 @@ pub(super) fn along_runs(tile: &mut Tile<'_>, lanes_log2: Option<u32>) {
         }
     };
     // About as many threads as vectors, at most eight, which read from different banks
-    // (`pitch.rs`). Twice as many if a vector takes few accesses, so that longer stores count more.
+    // (`pitch.rs`). Twice as many if a vector takes few accesses, so that longer stores matter
+    // more.
     let usual = match chunks {
         _ if scattered => 5,
         16.. if width >= 4 || store_bytes < 16 => 4,
@@ -44,14 +45,15 @@ pub(super) fn along_runs(tile: &mut Tile<'_>, lanes_log2: Option<u32>) {
         Find::Split(runs) => p.stores / runs,
         _ => p.stores,
     });
-    // A run's part of a tile then begins with its sector.
+    // A run's part of a tile then begins at a sector.
     if (p.overlap > 0 || shape.fused.is_some()) && !shifted {
         p.columns = FastDiv::new(chunks);
     }
 }
 
-/// Threads of a block, so that each has the vectors that the scale asks for and all have about the
-/// same work. Sets how many rows they load at once, if that can be whole rows.
+/// Chooses the number of threads of a block, so that each has the vectors that the scale asks for
+/// and all have about the same work. Sets how many rows they load at once, if that can be whole
+/// rows.
 pub(super) fn of_block(tile: &mut Tile<'_>) -> u32 {
     let (p, kernel) = (&mut tile.p, &tile.kernel);
     if kernel.find == Find::Scatter {
@@ -66,7 +68,7 @@ pub(super) fn of_block(tile: &mut Tile<'_>) -> u32 {
         return threads;
     }
     // Rounded so that the threads load whole rows, if whole warps then load whole classes of rows:
-    // at most a fifth fewer threads, each with more work, or a quarter more, each with less.
+    // at most a fifth fewer threads with more work each, or a quarter more with less.
     let unit = (1 << p.classes_log2).max(32 >> chunks.trailing_zeros().min(5));
     let step = (threads.div_ceil(chunks)).next_multiple_of(unit);
     let step = if step * chunks > MOST_THREADS { step - unit } else { step };

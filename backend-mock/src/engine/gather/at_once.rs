@@ -1,5 +1,5 @@
-//! Gathers that nothing can be wrong with, done by core's loops.
-#![allow(unsafe_code)] // calls core's loops on memory whose bounds it looked at
+//! Gathers in which nothing can be wrong, done by core's loops.
+#![allow(unsafe_code)] // calls core's loops on memory whose bounds it has checked
 
 use std::ptr;
 
@@ -11,21 +11,22 @@ use super::{
 };
 use crate::judge::ByteSet;
 
-/// What a gather came to.
+/// The outcome of a gather.
 pub(super) struct Done {
     /// An index out of range.
     pub(super) error: Option<IndexError>,
-    /// How many a mask selected, if that is counted.
+    /// The number of elements that a mask selected, if that is counted.
     pub(super) selected: i64,
-    /// If it may give bytes a value, those that it gave one.
+    /// The bytes that the scatter gave a value, if it may give bytes a value.
     pub(super) given: Option<ByteSet>,
 }
 
 impl Gathered {
-    /// Runs it, unless elements must be looked at one by one: all memories must be there, none the
-    /// host's; all that is picked must have a value; and where none may be put twice, none is.
+    /// Runs the operation, unless its elements must be checked one by one. Every memory must exist and be the
+    /// engine's own, everything that is gathered must have a value, and no element is put twice if that is
+    /// forbidden.
     ///
-    /// If something may be wrong after all, nothing was done.
+    /// If something may be wrong, returns `None` and has done nothing.
     pub(super) fn run_at_once(
         &self,
         picked: &Source<'_>,
@@ -44,7 +45,7 @@ impl Gathered {
         };
         let mut selected = 0_i64;
         let indices_place = if self.is_counted() {
-            // The count is written to the right memory later.
+            // The count is written to its memory later.
             ptr::from_mut(&mut selected).cast::<u8>().wrapping_sub(self.indices.layout.offset() * 8)
         } else {
             position_zero(&self.indices, indices.own()?)?.cast_mut()
@@ -59,10 +60,10 @@ impl Gathered {
         let is_once = self.direction == Direction::Scatter && self.repeats == Repeats::None;
         let (is_once, mut given) = (is_once && self.is_judged, None);
         if is_once || self.put.is_some() {
-            // SAFETY: indices and a mask lie inside their memories, as was looked at; a count has a
-            // place of its own.
+            // SAFETY: indices and mask lie inside their memories, as was checked; a count has memory of its
+            // own.
             let noted = unsafe { self.noted(memory) }?;
-            // Each that is asked for is in range, and another.
+            // Without a mistake, each selected index is in range and puts another element.
             // SAFETY: as above.
             if is_once && Some(noted.count()) != unsafe { self.selected(memory) } {
                 return None;
@@ -71,19 +72,19 @@ impl Gathered {
                 given = Some(noted.bytes(to)?);
             }
         }
-        // SAFETY: each layout lies inside its memory, as was looked at; the memory that is written is
-        // borrowed alone, and what else is read in it was copied; the count has a place of its own.
+        // SAFETY: each layout lies inside its memory, as was checked; the written memory is borrowed
+        // exclusively, and other elements that are read in it were copied; the count has memory of its own.
         let error = unsafe { gather_on_host(&self.work(), memory) };
         Some(Done { error, selected, given })
     }
 }
 
-/// Where position 0 of a layout is, if its elements lie in the bytes.
+/// The address of position 0 of a layout, if all its elements lie in the bytes.
 fn position_zero(of: &Elements, bytes: &[u8]) -> Option<*const u8> {
     lies_in(of, bytes).then(|| bytes.as_ptr().wrapping_offset(of.start_bytes))
 }
 
-/// Whether all elements do. A mistaken operation's may begin before the memory.
+/// Whether all elements lie in the bytes. A mistaken operation may begin before them.
 fn lies_in(of: &Elements, bytes: &[u8]) -> bool {
     let span = of.layout.span();
     let at = |position: usize| position.checked_mul(of.item_bytes)?.checked_add_signed(of.start_bytes);

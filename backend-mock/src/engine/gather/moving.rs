@@ -1,24 +1,25 @@
-//! Elements on their way from one memory to another.
+//! Moves elements from one memory to another.
 
 use super::super::{Bytes, compute::Elements, source::Source};
 
-/// Where elements are read and written.
+/// The source and the destination of elements.
 pub(super) struct Moving<'a> {
     from: &'a Elements,
     to: &'a Elements,
-    /// Bytes of an element.
+    /// The number of bytes in an element.
     width: usize,
     memories: Memories<'a>,
 }
 
 enum Memories<'a> {
-    /// All of both, with the loop for elements of this size.
+    /// All bytes of both memories, and the loop for elements of this size.
     Whole(&'a [u8], &'a mut [u8], Walk),
-    /// They are the host's, which may use bytes between the elements, or lack bytes by mistake.
+    /// Memory of the host, which may use the bytes between the elements, or memory that lacks bytes
+    /// by mistake.
     Parts(Source<'a>, &'a mut Bytes, Vec<u8>),
 }
 
-/// Moves elements: from the first byte on, in steps of bytes, on both sides, and how many.
+/// Moves a number of elements: on each side from the first byte, in steps of bytes.
 type Walk = fn(&[u8], (usize, isize), &mut [u8], (usize, isize), usize);
 
 impl<'a> Moving<'a> {
@@ -47,13 +48,13 @@ impl<'a> Moving<'a> {
         Self { from, to, width, memories }
     }
 
-    /// Moves a run: its first element and its stride on both sides, in elements; zeros if there is
-    /// nothing to read.
+    /// Moves a run, given by its first element and its stride on both sides, in elements. Writes
+    /// zeros if there is no source.
     pub(super) fn run(&mut self, source: Option<(usize, isize)>, into: (usize, isize), len: usize) {
         let Self { from, to, width, memories } = self;
         match memories {
             Memories::Whole(bytes, written, walk) => {
-                // For one element the stride may be anything, and no step takes it.
+                // If there is one element, the stride is never used, and may have any value.
                 let in_bytes = |of: &Elements, (first, stride): (usize, isize)| {
                     (of.place(first), stride.wrapping_mul(width.cast_signed()))
                 };
@@ -102,7 +103,7 @@ pub(super) fn copy_item<const WIDTH: usize>(from: &[u8], source: usize, to: &mut
     to[into..into + WIDTH].copy_from_slice(&from[source..source + WIDTH]);
 }
 
-/// The place of an element of a run.
+/// The position of an element of a run.
 pub(super) fn step(first: usize, stride: isize, at: usize) -> usize {
     first.wrapping_add_signed(stride.wrapping_mul(at.cast_signed()))
 }

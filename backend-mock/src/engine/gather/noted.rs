@@ -1,4 +1,4 @@
-//! Which elements a scatter is going to put, noted by core's loops.
+//! The elements that a scatter is going to put, noted by core's loops.
 #![allow(unsafe_code)] // calls core's loops on memory of its own, and on indices that its caller vouches for
 
 use std::mem;
@@ -11,28 +11,28 @@ use devarray::{
 use super::{super::compute::Elements, Gathered};
 use crate::judge::ByteSet;
 
-/// Cells to an index above which they take too much time and memory.
+/// With more cells than this for each index, cells take too much time and memory.
 const SPARSE: usize = 64;
 
-/// A byte for each element that can be put, or for each row of elements that one index puts: 1 if it
-/// is. The order is the order of memory.
+/// A byte for each element that can be put, or for each row of elements that one index puts; it is 1 if the
+/// element is put. Cells are in the order of memory.
 pub(super) struct Noted {
     cells: Vec<u8>,
-    /// Elements of a cell.
+    /// The number of elements in a cell.
     row: usize,
-    /// Whether the elements of a cell lie side by side, and behind the elements of the cell before.
+    /// Whether the elements of a cell lie side by side, right after the elements of the previous cell.
     is_dense: bool,
 }
 
 impl Noted {
-    /// How many are put.
+    /// The number of cells that are put.
     pub(super) fn count(&self) -> usize {
-        // No sum of so few overflows a byte, and bytes are added many at a time.
+        // The sum of a chunk does not overflow a byte, and bytes can be added many at a time.
         let chunks = self.cells.chunks(u8::MAX.into());
         chunks.map(|chunk| usize::from(chunk.iter().sum::<u8>())).sum()
     }
 
-    /// The bytes of what is put, which is an element of `to`; none if they are many single pieces.
+    /// The bytes of the elements of `to` that are put; none if they are many separate pieces.
     pub(super) fn bytes(&self, to: &Elements) -> Option<ByteSet> {
         if self.count() == self.cells.len() {
             return Some(to.bytes());
@@ -48,25 +48,25 @@ impl Noted {
     }
 }
 
-/// An axis of the array that elements are put in.
+/// An axis of the array that a scatter writes.
 struct Axis {
     extent: usize,
     stride: isize,
-    /// From cell to cell along it; none if the elements along it are one cell.
+    /// The number of cells in a step along the axis; none if all elements along it make one cell.
     step: Option<isize>,
 }
 
 impl Gathered {
-    /// What it puts. None if that takes too much memory, or the axes of the array do not lie inside
-    /// each other.
+    /// Notes the elements that a scatter puts. None if that takes too much memory, or if the axes of the
+    /// array are not nested.
     ///
     /// # Safety
     ///
-    /// The indices and the mask of `memory` may be read, and a count be written.
+    /// The indices and the mask of `memory` may be read, and a count may be written.
     pub(super) unsafe fn noted(&self, memory: GatherMemory) -> Option<Noted> {
         let work = self.work();
         let (picks, mut shape) = (work.picks(), self.shape.clone());
-        // With one element of each row, indices count as before.
+        // One element stands for each row, so that indices count as before.
         let row = if picks < shape.iter().product() { mem::replace(shape.last_mut()?, 1) } else { 1 };
         let axis = |(extent, stride)| Axis { extent, stride, step: Some(0) };
         let strides = work.indexed.strides().iter().copied();
@@ -100,13 +100,13 @@ impl Gathered {
         let (mut cells, one) = (vec![0; len], [1_u8]);
         let memory =
             GatherMemory { indexed: cells.as_mut_ptr(), elements: one.as_ptr().cast_mut(), ..memory };
-        // SAFETY: as the caller promises; there is a cell for each position and index, and the elements
-        // are one byte, which a scatter reads
+        // SAFETY: as the caller promises; there is a cell for each position and index, and the elements are a
+        // single byte, which a scatter reads
         let _ = unsafe { gather_on_host(&noting, memory) };
         Some(Noted { cells, row, is_dense })
     }
 
-    /// How many indices the mask selects; all without one.
+    /// The number of indices that the mask selects; all of them without a mask.
     ///
     /// # Safety
     ///
@@ -133,7 +133,7 @@ impl Gathered {
             elements: from.as_ptr().cast_mut(),
             ..memory
         };
-        // SAFETY: as the caller promises; all positions and indices are one byte
+        // SAFETY: as the caller promises; all positions and indices are a single byte
         let _ = unsafe { gather_on_host(&counting, memory) };
         usize::try_from(count).ok()
     }
@@ -143,19 +143,19 @@ fn stepped((axis, &stride): (&IndexedAxis, &isize)) -> IndexedAxis {
     IndexedAxis { extent: axis.extent, stride }
 }
 
-/// The layout whose elements are all one.
+/// A layout in which every index reaches the same element.
 fn repeated(shape: &[usize]) -> Option<Layout> {
     Layout::new(shape, &Axes::from_elem(0, shape.len()), 0).ok()
 }
 
-/// Numbers the cells in the order of memory, and sets the steps of the axes. How many there are, and
-/// whether they lie side by side. None if an axis does not step across all of the axes inside it: then
-/// two cells could share an element.
+/// Numbers the cells in the order of memory, and sets the steps of the axes. Returns the number of cells, and
+/// whether they lie side by side. None if a step of some axis does not skip all elements of the axes inside
+/// it: two cells could then share an element.
 fn in_order(axes: &mut [Axis]) -> Option<(usize, bool)> {
     if axes.iter().any(|axis| axis.step.is_none() && axis.stride == 0) {
         return None;
     }
-    // An axis that repeats elements repeats cells.
+    // An axis that repeats elements also repeats cells.
     let mut inside_out: Vec<&mut Axis> =
         axes.iter_mut().filter(|axis| axis.extent > 1 && axis.stride != 0).collect();
     inside_out.sort_by_key(|axis| axis.stride.unsigned_abs());

@@ -1,32 +1,31 @@
-//! Which elements a scatter put, and which of them twice.
+//! The elements that a scatter put, and those that it put twice.
 
 use std::ops::Range;
 
 use devarray::Layout;
 
-/// Elements to a bit, for each element that is noted, above which a list takes less time and memory
-/// than bits.
+/// With more elements than this for each noted one, a list takes less time and memory than bits.
 const SPARSE: usize = 256;
 
-/// Elements of a layout that were noted. Takes memory for the elements there are, however often
-/// each is noted.
+/// The elements of a layout that were noted. Takes memory for each element once, however often it
+/// is noted.
 pub(super) struct Places {
     /// The lowest position of the layout.
     lowest: usize,
     noted: Noted,
-    /// The lowest that was noted twice.
+    /// The lowest position that was noted twice.
     twice: Option<usize>,
 }
 
 enum Noted {
-    /// A bit for each position, from the lowest on.
+    /// A bit for each position, from the lowest position on.
     Bits(Vec<u64>),
     /// The positions, in the order in which they were noted.
     List(Vec<usize>),
 }
 
 impl Places {
-    /// Begins with no position of a layout; about `count` are going to be noted.
+    /// Starts with nothing noted; about `count` elements are going to be noted.
     pub(super) fn new(layout: &Layout, count: usize) -> Self {
         let span = layout.span();
         let is_sparse = span.len() / SPARSE > count;
@@ -54,7 +53,7 @@ impl Places {
         }
     }
 
-    /// The lowest element that was noted more than once.
+    /// The lowest position that was noted more than once.
     pub(super) fn first_twice(mut self) -> Option<usize> {
         if let Noted::List(list) = &mut self.noted {
             list.sort_unstable();
@@ -63,7 +62,7 @@ impl Places {
         self.twice
     }
 
-    /// The elements that were noted, in order, as ranges.
+    /// The noted positions, in order, as ranges.
     pub(super) fn ranges(self) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut add = |at: Range<usize>| match ranges.last_mut() {
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
     use crate::rng::SplitMix64;
 
-    /// Notes as bits and as a list, against a count of each element.
+    /// Notes elements both as bits and as a list, and compares with a count for each element.
     #[test]
     fn elements_are_noted_once_or_more() {
         let mut rng = SplitMix64::new(3);

@@ -1,4 +1,4 @@
-//! What host functions do wrong.
+//! Mistakes of host functions.
 
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ use crate::{
     finding::{Access, Code, Finding, Memory, Operation},
 };
 
-/// One thing that a host function did wrong.
+/// One mistake of a host function.
 pub(in crate::engine) struct Mistake {
     code: Code,
     access: Access,
-    /// Which memory, and which bytes of it.
+    /// The memory, and the bytes in it.
     place: Option<(BufferId, Range<usize>)>,
     notes: Vec<String>,
 }
@@ -37,7 +37,7 @@ impl Mistake {
         (self.code == Code::UnusedInput, self.notes.into_iter().fold(finding, Finding::note))
     }
 
-    /// One about an argument, at offsets from its lowest element.
+    /// A mistake in an argument, at offsets from its lowest element.
     fn at(kernel: &LaunchedKernel, at: usize, code: Code, access: Access, bytes: Range<isize>) -> Self {
         let Argument::Elements { elements, .. } = &kernel.arguments[at] else {
             return Self { code, access, place: None, notes: vec![kernel.named(at)] };
@@ -54,7 +54,7 @@ impl Mistake {
     }
 }
 
-/// Writes outside the elements that may be written.
+/// Mistakes for writes outside the elements that may be written.
 fn outside<'k>(
     kernel: &'k LaunchedKernel,
     run: &'k Attempt<'_>,
@@ -73,7 +73,7 @@ fn outside<'k>(
     })
 }
 
-/// What one run shows: a panic, and writes outside the elements that may be written.
+/// The mistakes that one run shows: a panic, and writes outside the elements that may be written.
 pub(super) fn of_one(kernel: &LaunchedKernel, run: &Attempt<'_>) -> Vec<Mistake> {
     let outside = outside(kernel, run).map(|(_, mistake)| mistake);
     let panicked = run.panic.as_ref().map(|message| Mistake {
@@ -96,10 +96,10 @@ fn shapes(kernel: &LaunchedKernel) -> String {
     format!("it was given: {}", all.join(", "))
 }
 
-/// The mistakes shown by a second run, in which all bytes differ that must not matter.
+/// The mistakes that a second run shows, in which all bytes that must not matter are different.
 pub(super) fn of_two(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Vec<Mistake> {
     let second = Attempt::new(kernel, held, |_| OTHER_PATTERN);
-    // Arguments whose bytes outside were overwritten in the second run only.
+    // Arguments for which only the second run overwrote bytes outside.
     let unseen = outside(kernel, &second).filter(|(at, _)| first.outside(*at).is_none());
     let mut mistakes: Vec<Mistake> = unseen.map(|(_, mistake)| mistake).collect();
     let mut differs = None;
@@ -131,7 +131,7 @@ pub(super) fn of_two(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<
     if let Some((at, offset)) = differs {
         mistakes.push(undeclared_read(kernel, held, first, at, offset));
     } else if let Some(panic) = second.panic {
-        // Only with other bytes where it must not read.
+        // It panicked only with other bytes where it must not read.
         let culprit = culprit(kernel, held, first).unwrap_or(0);
         let mistake = Mistake::at(kernel, culprit, Code::UndeclaredRead, Access::Read, 0..0);
         mistakes.push(mistake.note(format!("with other bytes there it panicked: {panic}")));
@@ -139,7 +139,7 @@ pub(super) fn of_two(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<
     mistakes
 }
 
-/// The argument whose undeclared bytes matter: those around and between its elements, and its
+/// The argument whose undeclared bytes matter: the bytes around and between its elements, and its
 /// elements if they are only written.
 fn culprit(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Option<usize> {
     kernel.elements().map(|(at, ..)| at).find(|&changed| {
@@ -149,7 +149,7 @@ fn culprit(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Op
     })
 }
 
-/// Whether two runs wrote other elements, but for bytes that are `excused`: unwritten ones.
+/// Whether two runs wrote different elements; `excused` bytes, which are unwritten, do not count.
 fn differ(
     kernel: &LaunchedKernel,
     one: &Attempt<'_>,
@@ -163,7 +163,7 @@ fn differ(
     })
 }
 
-/// An output that depends on what may not be read.
+/// The mistake if an output depends on bytes that must not be read.
 fn undeclared_read(
     kernel: &LaunchedKernel,
     held: &[Vec<u8>],
@@ -196,8 +196,8 @@ fn undeclared_read(
     }
 }
 
-/// Inputs that nothing depends on: with all elements set to the first, or to the last, the results
-/// are the same.
+/// Inputs on which nothing depends: if all elements are set to the first one, or to the last one,
+/// the results are the same.
 pub(super) fn unused(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Vec<Mistake> {
     let inputs = kernel.elements().filter(|(_, _, permission)| !permission.writes());
     let unused = inputs.filter_map(|(at, elements, _)| {

@@ -1,31 +1,32 @@
-//! Which steps of a run could have been in the other order, and the forks that lead there.
+//! The steps of a run that could have been in another order, and the forks that lead there.
 //!
 //! After Flanagan and Godefroid, "Dynamic partial-order reduction for model checking software"
-//! (2005): the host and the streams are the processes, and a step is one operation that runs or one
-//! thing that the host does.
+//! (2005). The host and the streams are the processes. A step is one operation that runs, or one
+//! action of the host.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{engine::Happened, judge::Touch};
 
-/// Where it was open who goes on.
+/// A point of a run at which several processes could continue.
 #[derive(Debug, Clone)]
 pub(super) struct Fork {
-    /// Choices of the run before this one.
+    /// The number of choices of the run before this one.
     pub(super) choices: usize,
-    /// Who could, the host being 0 and a stream its number plus 1, in the order of the ways.
+    /// The processes that could continue, in the order of the ways. The host is 0, and a stream is
+    /// its number plus 1.
     pub(super) who: Vec<usize>,
-    /// Which way was taken.
+    /// The way that was taken.
     pub(super) way: usize,
 }
 
-/// What one of the processes did.
+/// A step of one process.
 struct Step<'a> {
     who: usize,
-    /// The number of the fork at which it was let go on, if another could have.
+    /// The number of the fork that let it continue, if another process could have continued.
     fork: Option<usize>,
-    /// Steps without which it could not have happened: the one before it of the same process, and
-    /// what enabled it.
+    /// The steps without which it could not have happened: the previous step of the same process,
+    /// and the steps that enabled it.
     needs: Vec<usize>,
     action: Action<'a>,
 }
@@ -38,7 +39,7 @@ enum Action<'a> {
 }
 
 impl Action<'_> {
-    /// Whether it matters which of the two comes first.
+    /// Whether the order of the two matters.
     fn conflicts(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Ran { touches: one, .. }, Self::Ran { touches: two, .. }) => {
@@ -66,8 +67,8 @@ pub(super) fn forks(history: &[Happened]) -> Vec<Fork> {
     history.iter().filter_map(fork).collect()
 }
 
-/// Pairs of a fork, by number, and a way of it that leads to another order of conflicting
-/// operations.
+/// Pairs of a fork's number and a way at that fork that leads to another order of conflicting
+/// steps.
 pub(super) fn turns(history: &[Happened], forks: &[Fork]) -> BTreeSet<(usize, usize)> {
     let steps = steps(history);
     let mut before: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());
@@ -95,8 +96,8 @@ pub(super) fn turns(history: &[Happened], forks: &[Fork]) -> BTreeSet<(usize, us
     turns
 }
 
-/// The ways at a fork, at which `earlier` was let go on, that lead to a step of `who` before it.
-/// `enabled` are the steps without which that could not happen.
+/// The ways, at the fork that let `earlier` continue, that lead to a step of `who` before
+/// `earlier`. `enabled` are the steps without which that step could not happen.
 fn ways(
     fork: &Fork,
     steps: &[Step<'_>],

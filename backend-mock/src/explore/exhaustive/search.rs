@@ -1,16 +1,16 @@
-//! Depth-first through the runs of a program.
+//! Depth-first search through the runs of a program.
 
 use std::collections::BTreeSet;
 
 use super::races::{forks, turns};
 use crate::{Trace, engine::Happened};
 
-/// Which runs were made, as far as that matters for those to come.
+/// The runs that were made, as far as later runs depend on them.
 #[derive(Debug)]
 pub(super) struct Search {
     /// Whether only ways that make a difference are tried.
     is_reduced: bool,
-    /// The forks of the last run, up to the last one at which something is left to try.
+    /// The forks of the last run, up to the last one with something left to try.
     path: Vec<Node>,
 }
 
@@ -26,14 +26,14 @@ impl Search {
         Self { is_reduced: true, path: Vec::new() }
     }
 
-    /// Every way at every fork, to compare with.
+    /// Tries every way at every fork, for comparison.
     #[cfg(test)]
     pub(super) fn whole() -> Self {
         Self { is_reduced: false, path: Vec::new() }
     }
 
-    /// Learns from a run, and says which to make next; none if nothing is left. `trace` is what the
-    /// run recorded.
+    /// Learns from a run, and returns the next one to make; none if nothing is left. `trace` is
+    /// what the run recorded.
     pub(super) fn next(&mut self, history: &[Happened], trace: &Trace) -> Option<Trace> {
         let forks = forks(history);
         for fork in &forks[self.path.len().min(forks.len())..] {

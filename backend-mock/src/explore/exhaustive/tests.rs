@@ -1,4 +1,4 @@
-//! The reduced search reaches every outcome that trying everything reaches, in fewer runs.
+//! The reduced search reaches every outcome that the whole search reaches, in fewer runs.
 
 use std::{cell::RefCell, collections::BTreeSet};
 
@@ -9,10 +9,10 @@ use super::{Explore, Search};
 use crate::{MockDevice, Schedule, Trace, program::Program, rng::SplitMix64};
 use devarray::backend::{Device as _, Event as _, Stream as _};
 
-/// Runs of the larger search at most, for a program.
+/// The most runs of the whole search for a program.
 const MOST_RUNS: usize = 1000;
 
-/// The outcomes of a search, and how many runs it took; none if they are too many.
+/// The outcomes of a search, and the number of its runs; none if it needs too many.
 fn outcomes<O: Ord>(search: Search, run: impl Fn(&MockDevice) -> O) -> Option<(BTreeSet<O>, usize)> {
     outcomes_within(MOST_RUNS, search, run)
 }
@@ -28,7 +28,7 @@ fn outcomes_within<O: Ord>(
         let device = MockDevice::builder()
             .schedule(Schedule::Replay(trace))
             .record_trace(true)
-            // Wrong programs are run to their end.
+            // Wrong programs run to their end.
             .judge(false)
             .build();
         device.shared().engine().record_history();
@@ -69,7 +69,7 @@ fn program(seed: u64, most_ops: usize) -> Program {
             _ => json!({"do": "sync_stream", "stream": stream}),
         });
     }
-    // What is seen is all that there is: both buffers and the host's own memory.
+    // The outcome is everything that can be observed: both buffers and the host's own memory.
     for (buffer, at) in [("b0", 8), ("b1", 16)] {
         ops.push(json!({"do": "download", "stream": 0, "src": buffer, "src_off": 0, "host": "h0", "host_off": at, "len": 8}));
     }
@@ -83,8 +83,8 @@ fn program(seed: u64, most_ops: usize) -> Program {
     Program::parse(program.to_string().as_bytes()).expect("a program of the format")
 }
 
-/// Compares random programs, except those for which the whole search is too large. Returns how many
-/// there were, and how many of them had several outcomes.
+/// Compares the searches for random programs, except those for which the whole search is too large.
+/// Returns the number of programs, and how many of them had several outcomes.
 fn compare(programs: u64, most_runs: usize) -> (usize, usize) {
     let (mut compared, mut wrong, mut all_runs, mut few_runs) = (0, 0, 0, 0);
     for seed in 0..programs {
@@ -119,7 +119,7 @@ fn every_outcome_of_many_programs() {
     assert!(compared > 200 && wrong > 100, "{compared} {wrong}");
 }
 
-/// What a program is told by queries differs too.
+/// The answers to a program's queries also differ.
 #[test]
 fn every_answer_to_queries() {
     let ask = |device: &MockDevice| {
@@ -131,14 +131,14 @@ fn every_answer_to_queries() {
     let (few, runs) = outcomes(Search::reduced(), ask).unwrap();
     let (all, all_runs) = outcomes(Search::whole(), ask).unwrap();
     assert_eq!(few, all);
-    // The first answers are open; a query that says no takes a step.
+    // The first answers are open; a query that returns false takes a step.
     assert_eq!(few.len(), 8, "{few:?}");
     assert!(runs * 2 < all_runs, "{runs} of {all_runs}");
 }
 
 #[test]
 fn what_only_one_order_shows_is_found_and_a_limit_is_kept() {
-    // Panics only if the first of three events is done and the second, of the other stream, is not.
+    // Panics only if the first of three events is done and the second, on another stream, is not.
     let picky = |device: MockDevice| {
         let context = Context::new(device).unwrap();
         let streams = [(); 3].map(|()| context.stream().unwrap());

@@ -1,4 +1,5 @@
-//! Races are found as by a list of all accesses to each byte, also in sets too large to count out.
+//! Compares races with the races in a list of all accesses to each byte, and tries sets that are too
+//! large to be enumerated.
 
 use std::panic::Location;
 
@@ -9,8 +10,8 @@ use crate::{
     rng::SplitMix64,
 };
 
-/// Random accesses on three lanes, with waits and sweeps, against a list of all accesses to
-/// each byte. Forgetting an access must not hide a race.
+/// Random accesses on three lanes, with waits and sweeps, are compared with a list of all accesses
+/// to each byte. Forgetting an access must not hide a race.
 #[test]
 fn finds_races_where_a_list_for_each_byte_has_some() {
     let (mut rng, mut races, mut sweeps) = (SplitMix64::new(3), 0, 0);
@@ -63,7 +64,7 @@ fn finds_races_where_a_list_for_each_byte_has_some() {
     assert!(races > 1000 && sweeps > 500, "{races} {sweeps}");
 }
 
-/// Sets of a thousand million runs each: nothing is counted out.
+/// Each set has a thousand million runs, which are never enumerated.
 #[test]
 fn halves_race_with_themselves_and_not_with_each_other() {
     let half = |offset: usize| Bytes::strided(offset, 4, [(8, 1 << 30)].into_iter());
@@ -89,7 +90,7 @@ fn halves_race_with_themselves_and_not_with_each_other() {
     assert_eq!(found, [(1, 30..32), (2, 70..72)]);
 }
 
-/// A sweep forgets what the host waited for, and nothing else.
+/// A sweep forgets accesses that the host has waited for, and nothing else.
 #[test]
 fn a_sweep_keeps_what_may_still_race() {
     for waits in [false, true] {
@@ -114,7 +115,7 @@ fn a_sweep_keeps_what_may_still_race() {
     }
 }
 
-/// The bytes of a cell may come in any order.
+/// The bytes of a cell may be visited in any order.
 #[test]
 fn a_conflict_has_the_first_bytes_of_all() {
     let (mut lanes, mut access_lists, mut conflicts) = (Lanes::default(), AccessLists::default(), Vec::new());
@@ -129,8 +130,8 @@ fn a_conflict_has_the_first_bytes_of_all() {
     assert_eq!(found, [(7, 4..6)]);
 }
 
-/// A sweep walks over all cells of all memories, so that the next comes after a number of
-/// operations that grows with them.
+/// A sweep visits all cells of all memories, so the next sweep comes after a number of operations
+/// that grows with the number of cells.
 #[test]
 fn the_next_sweep_is_put_off_by_the_number_of_cells() {
     let (mut lanes, mut access_lists) = (Lanes::default(), AccessLists::default());
@@ -146,11 +147,11 @@ fn the_next_sweep_is_put_off_by_the_number_of_cells() {
     for shadow in &mut shadows {
         (0..1000).for_each(|number| touch(&mut access_lists, shadow, number));
     }
-    // The host waited for nothing.
+    // The host has waited for nothing.
     let host = Clock::default();
     access_lists.sweep(&host, shadows.iter_mut());
     assert_eq!(access_lists.counts(), (2000, 4000), "twice the links");
-    // One list for all cells: few links, and as many cells as before.
+    // One list for all cells: few links, and the same number of cells.
     let mut one = AccessLists::default();
     let operation = Operation { number: 0, kind: "fill", stream: Some(0), location, argument: None };
     let list = one.list(ListedAccess::new(lanes.issue(0), operation, Access::Write), None);
@@ -161,8 +162,9 @@ fn the_next_sweep_is_put_off_by_the_number_of_cells() {
     assert_eq!(one.counts(), (1, 125));
 }
 
-/// An access is forgotten once a later one races with all that it races with. Each access is one
-/// byte of one memory: lane, read or write, whether of pageable memory, and the lane waited for.
+/// An access is forgotten once a later access races with everything that it races with. Each access
+/// is to one byte of one memory: lane, read or write, whether to pageable memory, and the lane that
+/// was waited for.
 #[test]
 fn an_access_takes_the_place_of_what_is_ordered_before_it() {
     use Access::{Read, Write};
@@ -202,7 +204,8 @@ fn an_access_takes_the_place_of_what_is_ordered_before_it() {
     }
 }
 
-/// Memory that is given back and lent again begins without accesses; that beside it keeps them.
+/// Memory that is given back and lent again begins without accesses; memory beside it keeps its
+/// accesses.
 #[test]
 fn forgotten_bytes_race_with_nothing() {
     let (mut lanes, mut access_lists, mut shadow) =

@@ -1,4 +1,4 @@
-//! How two sets lie to each other.
+//! Compares the positions of two sets.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use smallvec::SmallVec;
 
 use super::{Parts, Strided};
 
-/// How two sets whose outermost strides differ are made to have one stride.
+/// The result of giving two sets with different outermost strides the same stride.
 pub(super) enum Aligned {
-    /// Both in parts.
+    /// Both sets, in parts.
     Regrouped(Parts, Parts),
-    /// Not at all: the first, or else the second, has fewer elements.
+    /// It is impossible. Either the first set has fewer elements, or the second.
     Fewer { first: bool },
 }
 
-/// Both sets have levels.
+/// Gives two sets with levels a common outermost stride.
 pub(super) fn align(one: &Strided, two: &Strided) -> Aligned {
     let (Some(a), Some(b)) = (one.levels.last(), two.levels.last()) else {
         return Aligned::Fewer { first: one.levels.is_empty() };
     };
-    // The least common multiple is `a_steps` strides of one, and `b_steps` of the other.
+    // The least common multiple is `a_steps` strides of the first, and `b_steps` of the second.
     let divisor = greatest_common_divisor(a.stride, b.stride);
     let (a_steps, b_steps) = (b.stride / divisor, a.stride / divisor);
     // With fewer than two whole periods, there is nothing to repeat.
@@ -38,8 +38,8 @@ fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
     a
 }
 
-/// Which elements of two sets of one outermost stride reach into each other: at `index` of the
-/// first, `index + shift` of the second.
+/// The elements of two sets with equal outermost strides that reach into each other: element
+/// `index` of the first, and `index + shift` of the second.
 pub(super) fn neighbours(one: &Strided, two: &Strided) -> SmallVec<[(isize, Range<usize>); 2]> {
     let mut found = SmallVec::new();
     let (Some(a), Some(b)) = (one.levels.last(), two.levels.last()) else { return found };

@@ -60,7 +60,7 @@ impl Strided {
             let run = reaching.first_run();
             return parts.push(Self::of(run.start.max(range.start)..run.end.min(range.end)));
         };
-        // Only the first element and the last can reach outside.
+        // Only the first and the last element can reach outside.
         let (head, tail) = (reaching.start < range.start, reaching.end() > range.end);
         let inside = usize::from(head)..level.count - usize::from(tail);
         if head {

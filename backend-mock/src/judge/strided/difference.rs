@@ -1,4 +1,4 @@
-//! What is left of a set when another is taken from it.
+//! The rest of a set when another set is taken away.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ use super::{
 };
 
 impl Strided {
-    /// Adds the bytes that the other does not have to `parts`: the set as it is if they share none.
+    /// Adds the bytes that the other does not have to `parts`; if they share no byte, adds the set
+    /// unchanged.
     pub(in crate::judge) fn without(&self, other: &Self, parts: &mut Parts) {
         if !self.is_range() {
             let mut common = Parts::new();
@@ -23,7 +24,7 @@ impl Strided {
         self.rest(other, parts);
     }
 
-    /// [`without`](Self::without), perhaps in more parts than are needed.
+    /// Like [`without`](Self::without), but possibly in more parts than needed.
     fn rest(&self, other: &Self, parts: &mut Parts) {
         let Some(other) = other.narrowed(&self.span()) else { return parts.push(self.clone()) };
         let Some(&Level { stride, count }) = self.levels.last() else {
@@ -41,8 +42,7 @@ impl Strided {
             middle.rest(&other, parts);
         } else {
             match other.levels.last() {
-                // From the elements that a range reaches, it can leave bytes of the first and the
-                // last.
+                // Among the elements that a range reaches, only the first and the last can keep bytes.
                 None => {
                     middle.element(0).rest(&other, parts);
                     middle.element(reached.len() - 1).rest(&other, parts);
@@ -56,7 +56,7 @@ impl Strided {
         }
     }
 
-    /// [`rest`](Self::rest) for two sets of one outermost stride.
+    /// Does [`rest`](Self::rest) for two sets with equal outermost strides.
     fn without_neighbours(&self, other: &Self, parts: &mut Parts) {
         let Some(&Level { stride, count }) = self.levels.last() else { return };
         let neighbours = neighbours(self, other);
@@ -83,7 +83,7 @@ impl Strided {
         }
     }
 
-    /// [`rest`](Self::rest) for two sets of different outermost strides, with `count` and
+    /// Does [`rest`](Self::rest) for two sets with different outermost strides, with `count` and
     /// `other_count` elements.
     fn without_stranger(&self, other: &Self, count: usize, other_count: usize, parts: &mut Parts) {
         match align(self, other) {
@@ -108,7 +108,7 @@ impl Strided {
         }
     }
 
-    /// What lies between its runs.
+    /// The bytes between its runs.
     fn gaps(&self) -> Parts {
         let Some(&Level { stride, count }) = self.levels.last() else { return Parts::new() };
         let inner = self.element(0);
@@ -124,9 +124,9 @@ impl Strided {
     }
 }
 
-/// What is left of a set, as others are taken from it in order of their first bytes.
+/// The rest of a set, as others are taken away in the order of their first bytes.
 pub(in crate::judge) struct Left {
-    /// Before everything that is still to be taken.
+    /// The parts before everything that is still to be taken away.
     done: Parts,
     open: Parts,
 }
@@ -138,7 +138,7 @@ impl Left {
         Self { done: Parts::new(), open }
     }
 
-    /// Takes a set that begins no earlier than the one taken before.
+    /// Takes away a set that begins no earlier than the previous one.
     pub(in crate::judge) fn take(&mut self, other: &Strided) {
         let mut left = Parts::new();
         for part in self.open.drain(..) {
@@ -156,14 +156,14 @@ impl Left {
     }
 }
 
-/// What is left of parts when a set is taken from them.
+/// The rest of parts when a set is taken away.
 fn take(parts: Parts, other: &Strided) -> Parts {
     let mut left = Parts::new();
     parts.iter().for_each(|part| part.rest(other, &mut left));
     left
 }
 
-/// What is left of a range.
+/// Adds the rest of a range.
 fn cut(range: &Range<usize>, other: &Strided, parts: &mut Parts) {
     if range.start < other.start {
         parts.push(Strided::of(range.start..other.start));

@@ -1,9 +1,9 @@
-//! Several sets as fewer.
+//! Merges several sets into fewer.
 
 use super::{Level, Parts, Strided};
 
 impl Strided {
-    /// Takes in a set that begins behind this one, if the two are one.
+    /// Merges a set that begins after this one, if both form one set.
     pub(in crate::judge) fn join(&mut self, next: &Self) -> bool {
         let ahead = next.start - self.start;
         if ahead == self.run && self.levels == next.levels {
@@ -14,7 +14,7 @@ impl Strided {
         self.goes_on(next, ahead)
     }
 
-    /// Takes in more of the outermost level.
+    /// Merges a set that continues the outermost level.
     fn goes_on(&mut self, next: &Self, ahead: usize) -> bool {
         if self.run != next.run {
             return false;
@@ -39,17 +39,17 @@ impl Strided {
         true
     }
 
-    /// Runs that have grown until they touch are one.
+    /// Merges runs that have grown until they touch.
     fn close(&mut self) {
         let levels = std::mem::take(&mut self.levels);
         levels.into_iter().for_each(|level| self.repeat(level.stride, level.count));
     }
 }
 
-/// How many sets before one are asked whether it goes on where they end.
+/// The number of previous sets that are checked for whether a set continues them.
 const NEAR: usize = 3;
 
-/// Joins sets, given in order of their starts, with earlier ones where the two form one set. The
+/// Merges sets, given in the order of their starts, with earlier ones if the two form one set. The
 /// result is in any order.
 pub(in crate::judge) fn joined(parts: &mut Parts) {
     if parts.len() < 2 {
@@ -57,7 +57,7 @@ pub(in crate::judge) fn joined(parts: &mut Parts) {
     }
     let mut kept = Parts::new();
     for mut set in parts.drain(..) {
-        // What has grown may go on where another ends.
+        // A set that has grown may continue, or be continued by, another one.
         while let Some(near) =
             (0..kept.len()).rev().take(NEAR).find(|&near| join_either(&mut set, &kept[near]))
         {
@@ -68,7 +68,7 @@ pub(in crate::judge) fn joined(parts: &mut Parts) {
     *parts = kept;
 }
 
-/// Takes in a set before this one or behind it, if the two are one.
+/// Merges a set before this one or after it, if both form one set.
 fn join_either(set: &mut Strided, other: &Strided) -> bool {
     if set.start < other.start {
         return set.join(other);
@@ -81,7 +81,7 @@ fn join_either(set: &mut Strided, other: &Strided) -> bool {
     is_one
 }
 
-/// Finds what repeats among the parts from `from` on.
+/// Finds repetitions among the parts from `from` on.
 pub(in crate::judge) fn compress(parts: &mut Parts, from: usize) {
     let mut fresh: Parts = parts.drain(from..).collect();
     fresh.sort_unstable_by_key(Strided::start);
@@ -103,7 +103,7 @@ pub(in crate::judge) fn compress(parts: &mut Parts, from: usize) {
 }
 
 impl Strided {
-    /// Takes in one of its own form behind it, as the second element of a new level.
+    /// Merges a later set of the same form, as the second element of a new level.
     fn pair(&mut self, next: &Self) -> bool {
         let pairs = self.run == next.run && self.levels == next.levels && self.end() <= next.start;
         if pairs {

@@ -1,4 +1,4 @@
-//! Against the bytes themselves.
+//! Compares sets with the bytes themselves.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ fn bytes_of<'a>(parts: impl IntoIterator<Item = &'a Strided>) -> HashSet<usize> 
     all
 }
 
-/// A set of up to three levels; `grain` is what all its numbers are multiples of.
+/// A set of up to three levels; all its numbers are multiples of `grain`.
 fn random_set(rng: &mut SplitMix64, grain: usize) -> Strided {
     let mut set = Strided::of(0..(1 + rng.below(4)) * grain).moved(0, rng.below(24) * grain);
     for _ in 0..rng.below(4) {
@@ -45,10 +45,10 @@ fn random_set(rng: &mut SplitMix64, grain: usize) -> Strided {
     set
 }
 
-/// A flag for each of the bytes that random sets can have.
+/// A flag for each byte that a random set can have.
 type Flags = [bool; 1024];
 
-/// The bytes of sound sets that share none.
+/// The bytes of valid sets that share none.
 fn flags_of(parts: &[Strided]) -> Flags {
     let mut flags = [false; 1024];
     for part in parts {
@@ -103,7 +103,7 @@ fn pairs_of_sets(seed: u64, cases: usize) {
         let inside: Flags = std::array::from_fn(|at| ones[at] && range.contains(&at));
         assert_eq!(flags_of(&within), inside, "{one:?} {range:?}");
 
-        // What is left and what is common are the set again, also when joined.
+        // The rest and the common bytes together are the set again, also after merging.
         let mut all: Parts = common.into_iter().chain(left).collect();
         all.sort_unstable_by_key(Strided::start);
         joined(&mut all);
@@ -126,7 +126,7 @@ fn millions_of_pairs() {
     pairs_of_sets(6, 5_000_000);
 }
 
-/// Many taken from one, as shadows do.
+/// Takes many sets away from one, as shadows do.
 #[test]
 fn what_many_leave_is_what_none_has() {
     let mut rng = SplitMix64::new(6);
@@ -160,7 +160,7 @@ fn cuts_and_halves_are_the_set() {
     }
 }
 
-/// Axes in any relation: one set where they nest or continue each other, and then the right one.
+/// Axes in any relation: one set if they nest or continue each other, and then the right one.
 #[test]
 fn axes_make_the_set_of_their_runs() {
     let (mut rng, mut sets) = (SplitMix64::new(8), 0);
@@ -191,7 +191,7 @@ fn an_axis_that_continues_another_is_joined_to_it() {
     let mut repeated = along(&[(4, 3)]).unwrap();
     repeated.repeat(12, 2);
     assert_eq!(Some(repeated), along(&[(4, 6)]));
-    // Where runs overlap or touch, they are one run.
+    // Runs that overlap or touch are one run.
     let of_four = |axes: &[(usize, usize)]| Strided::along(0, 4, axes);
     assert_eq!(of_four(&[(2, 3)]), Some(Strided::of(0..8)));
     assert_eq!(of_four(&[(4, 3)]), Some(Strided::of(0..12)));
@@ -212,7 +212,7 @@ fn sets_that_go_on_where_others_end_are_joined_however_many_they_are() {
     assert_eq!(flags_of(&same), flags_of(&apart));
 }
 
-/// Strides without a common period: the set of fewer elements is the one to take apart.
+/// Strides without a common period: the set with fewer elements is to be taken apart.
 #[test]
 fn of_two_sets_without_a_period_the_smaller_is_taken_apart() {
     let set = |stride: usize, count: usize| {
@@ -230,7 +230,7 @@ fn of_two_sets_without_a_period_the_smaller_is_taken_apart() {
     assert_eq!(first((5, 3), (7, 3)), Some(true));
     assert_eq!(first((5, 14), (7, 10)), None, "two periods of each");
     assert_eq!(first((5, 13), (7, 10)), Some(false));
-    // Strides of 6 and 4 meet every 12.
+    // Strides of 6 and 4 meet at every multiple of 12.
     assert_eq!(first((6, 4), (4, 6)), None);
     assert_eq!(first((6, 3), (4, 6)), Some(true));
     assert_eq!(first((6, 4), (4, 5)), Some(true));
@@ -238,7 +238,7 @@ fn of_two_sets_without_a_period_the_smaller_is_taken_apart() {
     assert_eq!(first((4, 5), (6, 4)), Some(false));
 }
 
-/// The run of each byte of a set, and none of the bytes between them.
+/// The run of each byte of a set; bytes between runs have none.
 #[test]
 fn the_run_of_a_byte_is_the_one_that_it_is_in() {
     let mut rng = SplitMix64::new(10);

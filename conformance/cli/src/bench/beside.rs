@@ -1,33 +1,33 @@
-//! Work on the device, timed beside a contiguous copy.
+//! Work on the device, timed next to a contiguous copy.
 
 use anyhow::Result;
 use devarray::StreamHandle;
 
 use super::{Target, interleaved, repeated};
 
-/// Bytes on both sides that no cache holds; smaller copies go round over several buffers of that
-/// size together.
+/// More bytes, on both sides together, than any cache holds; smaller copies cycle through several
+/// buffers of this total size.
 const COLD_BYTES: usize = 256 << 20;
-/// Most buffers a small copy goes round over.
+/// The most buffers that a small copy cycles through.
 const MAX_SETS: usize = 32;
-/// Rounds that the median is of.
+/// The number of rounds from which the median is taken.
 const ROUNDS: usize = 11;
-/// Seconds a round lasts at least, and most copies of it.
+/// The shortest duration of a round in seconds, and the most copies in it.
 const ROUND_SECONDS: f64 = 2e-3;
 const MAX_REPEATS: usize = 256;
 
-/// Pairs of source and result to go round over, so that no cache holds them all.
+/// The number of pairs of source and result to cycle through, so that no cache holds them all.
 #[must_use]
 pub fn cold_sets(result_bytes: usize) -> usize {
     (COLD_BYTES / result_bytes.saturating_mul(2).max(1)).clamp(1, MAX_SETS)
 }
 
-/// Median seconds of `work`, which is told the number of a set and takes it modulo their count, and
-/// of a contiguous copy of `len_bytes`, in turn.
+/// The median seconds of `work` and of a contiguous copy of `len_bytes`, measured in turn. `work`
+/// gets the number of a set, and takes it modulo the number of its sets.
 ///
 /// # Errors
 ///
-/// The errors of the work, and what the device says.
+/// The errors of the work, and of the device.
 pub fn beside_memcpy<D: Target>(
     stream: &StreamHandle<D>,
     len_bytes: usize,
@@ -35,7 +35,7 @@ pub fn beside_memcpy<D: Target>(
     work: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<[f64; 2]> {
     let mut reference = D::reference(stream, len_bytes, sets)?;
-    // Every buffer once: pages are mapped, kernels loaded.
+    // Uses every buffer once, so that pages are mapped and kernels loaded.
     repeated(sets, &mut *work)?;
     let once = D::seconds(stream, &mut || repeated(4, &mut *work))? / 4.0;
     let mut repeats = 1;
@@ -43,7 +43,7 @@ pub fn beside_memcpy<D: Target>(
         repeats *= 2;
     }
     let mut copies = || {
-        // One before the clock starts: it then runs while the others are being enqueued.
+        // One before the clock starts, so that the device is busy while the others are enqueued.
         work(0)?;
         D::seconds(stream, &mut || repeated(repeats, |set| work(set + 1)))
     };

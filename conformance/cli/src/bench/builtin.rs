@@ -1,6 +1,7 @@
-//! The cases measured when none is named.
+//! The cases that are measured if none is given.
 
-/// Transposes, permutations, slices and broadcasts of 0.25 to 1 GiB: what array programs copy most.
+/// Transposes, permutations, slices and broadcasts of 0.25 to 1 GiB, the most frequent copies of
+/// array programs.
 pub const BUILTIN: [&str; 33] = [
     "transpose:f32:16384x8192:permute(1,0)",
     "transpose:f16:16384x8192:permute(1,0)",

@@ -9,7 +9,7 @@ use devarray::{
 use super::compute_case::{ComputeInput, input, layout, selected, separated};
 use crate::calls::{AnyCall, Arguments, argument};
 
-/// A call to measure, of C-contiguous arrays seen through steps; results are C-contiguous arrays.
+/// A call to measure, on C-contiguous arrays viewed through steps; results are C-contiguous arrays.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallMeasured {
@@ -17,18 +17,18 @@ pub struct CallMeasured {
     pub text: String,
     /// The call.
     pub call: AnyCall,
-    /// Whether sparse rows have the columns of a stencil; otherwise they are drawn.
+    /// Whether sparse rows have the columns of a stencil; otherwise columns are random.
     pub stencil: bool,
     /// The arrays that it reads.
     pub inputs: Vec<ComputeInput>,
-    /// The extents of each input, behind its steps.
+    /// The extents of each input, after its steps.
     pub shapes: Vec<Vec<usize>>,
     /// The results.
     pub outputs: Vec<Output>,
-    /// The least traffic: inputs once and results once, what is put into twice, of the first of an order
-    /// its input alone.
+    /// The least traffic: each input once and each result once. Arrays that are put into count twice, and for
+    /// the first elements of an order only the input counts.
     pub len_bytes: usize,
-    /// Multiplications and additions of a product.
+    /// The number of multiplications and additions of a product.
     pub operations: Option<f64>,
 }
 
@@ -37,7 +37,7 @@ impl CallMeasured {
     ///
     /// # Errors
     ///
-    /// It is none, or the call does not take such inputs.
+    /// The text is no case, or the call does not take such inputs.
     pub fn parse(text: &str) -> Result<Self> {
         parse(text).with_context(|| format!("case {text:?}"))
     }

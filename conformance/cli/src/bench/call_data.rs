@@ -1,11 +1,12 @@
-//! Elements for calls that are measured: drawn, inside where they are indices, ascending where that is due.
+//! Elements for the calls that are measured: random ones, in range if they are indices, ascending if they
+//! must be.
 
 use devarray::{function::ElementType, order::Call};
 
 use super::CallMeasured;
 use crate::calls::AnyCall;
 
-/// A generator of bits: xorshift, by Marsaglia.
+/// A generator of bits: Marsaglia's xorshift.
 struct Bits(u64);
 
 impl Bits {
@@ -49,7 +50,7 @@ pub fn call_input(case: &CallMeasured, number: usize) -> Vec<u8> {
         (AnyCall::Order(Call::CsrDot), 1) if case.stencil => stencil(case, of),
         (AnyCall::Order(Call::CsrDot), 1) => indices(&mut bits, case.shapes[3].first().copied().unwrap_or(1)),
         (AnyCall::Order(Call::CsrDot), 2) => {
-            // Rows of one length, but for the rest of a division.
+            // Rows of equal length, except for the remainder of the division.
             let (values, rows) = (case.shapes[0].iter().product::<usize>(), len.saturating_sub(1).max(1));
             let offset = |row: usize| row.min(rows) * (values / rows) + row.min(values % rows);
             (0..len).flat_map(|row| offset(row).to_le_bytes()[..of.len_bytes()].to_vec()).collect()
@@ -63,8 +64,8 @@ pub fn call_input(case: &CallMeasured, number: usize) -> Vec<u8> {
     }
 }
 
-/// The columns of a stencil on a square grid that goes round: of each row its own place, the neighbours in
-/// the line and those in the lines beside it, and so on outwards.
+/// The columns of a stencil on a square grid that wraps around: for each row its own position, the neighbours
+/// in its line and in the lines beside it, and so on outwards.
 fn stencil(case: &CallMeasured, of: ElementType) -> Vec<u8> {
     let (values, places) = (case.shapes[0].iter().product::<usize>(), case.shapes[3][0].max(1));
     let rows = case.shapes[2].iter().product::<usize>().saturating_sub(1).max(1);
@@ -75,13 +76,13 @@ fn stencil(case: &CallMeasured, of: ElementType) -> Vec<u8> {
             if at % 2 == 0 { step } else { places - step }
         })
         .collect();
-    // Ascending, as matrices have them: those that go back first.
+    // Ascending, as in sparse matrices: the columns that wrapped around come first.
     steps.sort_by_key(|&step| (step + places / 2) % places);
     let column = |at: usize| (at / each + steps[at % each]) % places;
     (0..values).flat_map(|at| column(at).to_le_bytes()[..of.len_bytes()].to_vec()).collect()
 }
 
-/// The numbers below `n` that a type has.
+/// The number of values below `n` that a type has.
 fn bound(of: ElementType, n: usize) -> usize {
     let most = 1_usize << (8 * of.len_bytes()).min(62);
     n.min(if of.is_signed() { most / 2 } else { most }).max(1)
@@ -96,13 +97,13 @@ fn element(of: ElementType, bits: &mut Bits) -> Vec<u8> {
         ElementType::F64 => ((drawn >> 11) as f64 / (1_u64 << 53) as f64).to_le_bytes().to_vec(),
         ElementType::F32 => share.to_le_bytes().to_vec(),
         ElementType::BF16 => share.to_le_bytes()[2..].to_vec(),
-        // From 0 to 1 by the bits of halves.
+        // From 0 to 1, from the bits of halves.
         ElementType::F16 => (drawn % 0x3c00).to_le_bytes()[..2].to_vec(),
         _ => drawn.to_le_bytes()[..of.len_bytes()].to_vec(),
     }
 }
 
-/// The order of such elements.
+/// A key that has the order of such elements.
 fn key(of: ElementType, element: &[u8]) -> u64 {
     let bits = element.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
     let sign = 1 << (8 * of.len_bytes() - 1);

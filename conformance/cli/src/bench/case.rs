@@ -9,7 +9,7 @@ use crate::{
     steps::{Step, parse_steps},
 };
 
-/// The element types by name, with their size in bytes.
+/// The element types by name, with the size of an element in bytes.
 const DTYPES: [(&str, usize); 15] = [
     ("bool", 1),
     ("u8", 1),
@@ -28,8 +28,8 @@ const DTYPES: [(&str, usize); 15] = [
     ("c128", 16),
 ];
 
-/// A copy to measure: `steps` on a C-contiguous array of `shape`, the result copied into a fresh
-/// C-contiguous array.
+/// A copy to measure: `steps` are made on a C-contiguous array of `shape`, and the result is copied
+/// into a new C-contiguous array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Case {
@@ -37,9 +37,9 @@ pub struct Case {
     pub text: String,
     /// Element type by name.
     pub dtype: &'static str,
-    /// Bytes of an element.
+    /// The number of bytes in an element.
     pub item_bytes: usize,
-    /// Shape of the array before the steps.
+    /// The shape of the array before the steps.
     pub shape: Vec<usize>,
     /// The steps that make the view.
     pub steps: Vec<Step>,
@@ -79,7 +79,7 @@ impl fmt::Display for Case {
 }
 
 fn parse(text: &str) -> Result<Case, String> {
-    // Slices have colons too: only the first three separate.
+    // Slices contain colons too: only the first three separate parts.
     let mut parts = text.splitn(4, ':');
     let mut part = || parts.next().map(str::trim).ok_or("it is not NAME:DTYPE:SHAPE:STEPS");
     let (name, dtype, shape, steps) = (part()?, part()?, part()?, part()?);
@@ -93,7 +93,7 @@ fn parse(text: &str) -> Result<Case, String> {
     Ok(Case { text: text.to_owned(), dtype, item_bytes, shape, steps })
 }
 
-/// `3x4x5`; nothing for an array of no axes.
+/// Parses `3x4x5`; an empty text is an array without axes.
 pub(super) fn parse_shape(text: &str) -> Result<Vec<usize>, String> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -104,7 +104,7 @@ pub(super) fn parse_shape(text: &str) -> Result<Vec<usize>, String> {
     Ok(shape)
 }
 
-/// Steps of the kinds that are measured.
+/// Parses steps, which must be of kinds that are measured.
 pub(super) fn measured_steps(text: &str) -> Result<Vec<Step>, String> {
     let steps = parse_steps(text).map_err(|error| error.to_string())?;
     match steps.iter().zip(text.split('/')).find(|(step, _)| !is_measured(step)) {

@@ -1,4 +1,4 @@
-//! A function that is measured: `NAME;EXPR;INPUTS[;REDUCE]`.
+//! A function to measure: `NAME;EXPR;INPUTS[;REDUCE]`.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use devarray::{
@@ -12,11 +12,11 @@ use crate::{
     steps::{self, Step},
 };
 
-/// Names of scans, and the operation of each.
+/// The names of scans, and the operation of each.
 const SCANS: [(&str, &str); 4] =
     [("cumsum", "sum"), ("cumprod", "prod"), ("cummin", "min"), ("cummax", "max")];
 
-/// A function to measure, of C-contiguous arrays seen through steps; the result is a fresh
+/// A function to measure, on C-contiguous arrays viewed through steps; the result is a new
 /// C-contiguous array.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -27,11 +27,11 @@ pub struct ComputeCase {
     pub function: Function,
     /// The arrays that it reads.
     pub inputs: Vec<ComputeInput>,
-    /// The call on the elements of the function; none: they are the result.
+    /// The call on the elements of the function; if none, they are the result.
     pub of_elements: Option<OfElements>,
     /// The shape that the inputs broadcast to.
     pub shape: Vec<usize>,
-    /// Axes of that shape along which elements depend on each other, ascending.
+    /// The axes of that shape along which elements depend on each other, ascending.
     pub joined: Vec<usize>,
     /// The shape of the result.
     pub result_shape: Vec<usize>,
@@ -58,8 +58,8 @@ impl ComputeCase {
     ///
     /// # Errors
     ///
-    /// It is none, its expression or a step has no result, there is nothing to compute, or it is
-    /// too large.
+    /// The text is no case, its expression or a step has no result, there is nothing to compute, or
+    /// it is too large.
     pub fn parse(text: &str) -> Result<Self> {
         parse(text).with_context(|| format!("case {text:?}"))
     }
@@ -92,7 +92,7 @@ fn parse(text: &str) -> Result<ComputeCase> {
         (0..shape.len()).filter(|&axis| keeps(axis)).map(|axis| shape[axis]).collect();
     let result_type = OfElements::result_type(of_elements.as_ref(), function.result_type());
     let mut len_bytes = size(&result_shape, result_type)?;
-    // The device computes no more elements than it can hold, whatever they are reduced to.
+    // The device cannot compute more elements than it can hold, whatever they are reduced to.
     let computed = size(&shape, ElementType::U8)?;
     for (layout, element_type) in layouts.iter().zip(types) {
         len_bytes = len_bytes.saturating_add(selected(layout) * element_type.len_bytes());
@@ -112,7 +112,7 @@ fn parse(text: &str) -> Result<ComputeCase> {
     })
 }
 
-/// The inputs between commas that no parentheses surround.
+/// The inputs, separated by commas that are outside parentheses.
 pub(super) fn separated(text: &str) -> Vec<&str> {
     let mut depth = 0_i32;
     let at_top = |c: char| {
@@ -122,7 +122,7 @@ pub(super) fn separated(text: &str) -> Vec<&str> {
     text.split(at_top).map(str::trim).collect()
 }
 
-/// `f32@16384x16384/permute(1,0)`
+/// Parses `f32@16384x16384/permute(1,0)`.
 pub(super) fn input(text: &str) -> Result<ComputeInput> {
     let form = || format!("input {text:?} is not DTYPE@SHAPE or DTYPE@SHAPE/STEPS");
     let (dtype, rest) = text.split_once('@').with_context(form)?;
@@ -135,7 +135,7 @@ pub(super) fn input(text: &str) -> Result<ComputeInput> {
     Ok(ComputeInput { element_type, shape, steps })
 }
 
-/// The layout that a function sees of an input.
+/// The layout of an input in which a function reads it.
 pub(super) fn layout(input: &ComputeInput) -> Result<Layout> {
     size(&input.shape, input.element_type)?;
     let base = Layout::contiguous(&input.shape, Order::C)?;
@@ -147,13 +147,14 @@ fn size(shape: &[usize], element_type: ElementType) -> Result<usize> {
     len.filter(|&len| isize::try_from(len).is_ok()).context("the size overflows")
 }
 
-/// Different elements that a layout reaches.
+/// The number of different elements that a layout reaches.
 pub(super) fn selected(layout: &Layout) -> usize {
     let axes = layout.shape().iter().zip(layout.strides());
     axes.filter(|&(_, &stride)| stride != 0).map(|(&extent, _)| extent).product()
 }
 
-/// `sum`, `sum@0,1`, `cumsum@0`: what is made of the elements, and along which axes; none: all.
+/// Parses `sum`, `sum@0,1`, `cumsum@0`: the call on the elements, and its axes; none means all
+/// axes.
 fn of_elements(text: &str) -> Result<(OfElements, Option<Vec<isize>>)> {
     let (name, axes) = match text.split_once('@') {
         Some((name, axes)) => (name, Some(axes)),
@@ -174,7 +175,7 @@ fn of_elements(text: &str) -> Result<(OfElements, Option<Vec<isize>>)> {
     Ok((of_elements.map_err(anyhow::Error::msg)?, axes))
 }
 
-/// Axes that are known to exist, counted from 0.
+/// Converts axes that are known to exist to numbers from 0.
 fn from_zero(axes: &[isize], rank: usize) -> Vec<usize> {
     let from_zero = |&axis: &isize| axis.rem_euclid(rank.cast_signed().max(1)).cast_unsigned();
     let mut axes: Vec<usize> = axes.iter().map(from_zero).collect();

@@ -1,10 +1,10 @@
-//! The functions measured when none is named.
+//! The functions that are measured if none is given.
 
 /// The size of the arrays of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "one for hardware, one for what host code computes")]
 pub enum ListSize {
-    /// 2²⁸ elements: what other libraries were measured with.
+    /// 2²⁸ elements, with which other libraries were measured.
     Large,
     /// 2¹⁰ elements.
     Small,
@@ -29,7 +29,7 @@ pub fn compute_list(size: ListSize) -> Vec<String> {
     CASES.iter().map(|text| case(text)).collect()
 }
 
-/// Capitals stand for extents.
+/// Capital letters stand for extents.
 const CASES: [&str; 37] = [
     "add-f32;x0 + x1;f32@N,f32@N",
     "scale-f32;x0 * 2;f32@N",
@@ -70,19 +70,19 @@ const CASES: [&str; 37] = [
     "normal-f32;x0;f32@1/broadcast(N);normal",
 ];
 
-/// The result of a call of the list of small cases.
+/// The kind of result of a call in the list of small cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "each is timed in its own way")]
 pub enum SmallResult {
     /// A new array.
     New,
-    /// Elements of an array that exists.
+    /// Written to the elements of an existing array.
     Into,
-    /// An element on the host.
+    /// One element on the host.
     Item,
 }
 
-/// Cases that are timed as microseconds a call.
+/// Cases whose time is given in microseconds for each call.
 pub const SMALL: [(&str, SmallResult); 6] = [
     ("small-add-100k;x0 + x1;f32@100000,f32@100000", SmallResult::New),
     ("small-add-100k-out;x0 + x1;f32@100000,f32@100000", SmallResult::Into),

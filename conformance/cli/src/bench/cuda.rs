@@ -1,5 +1,5 @@
 //! CUDA devices: their own clock, and the driver's own calls.
-#![allow(unsafe_code)] // calls the driver beside the library, which is what is measured
+#![allow(unsafe_code)] // calls the driver directly, which is what is measured
 
 use std::{
     ffi::{c_int, c_uint, c_void},
@@ -16,7 +16,7 @@ use super::{
     target::{Reference, explain_plan},
 };
 
-/// Functions of the driver library, which was loaded when the device was opened.
+/// The functions of the driver library, which was loaded when the device was opened.
 macro_rules! driver {
     ($($name:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
         #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ macro_rules! driver {
                 let library = unsafe { sys::culib() };
                 Ok(Self {
                     // SAFETY: the signature matches the symbol in `cuda.h`; a `CUresult` is
-                    // returned as `i32` is.
+                    // returned like an `i32`.
                     $($name: *unsafe { library.get($symbol.as_bytes()) }.context($symbol)?,)*
                 })
             }
@@ -71,7 +71,7 @@ impl Event {
             (driver.event_create)(&raw mut raw, CUevent_flags::CU_EVENT_DISABLE_TIMING as c_uint)
         })?;
         let event = Self { driver, raw };
-        // SAFETY: event and stream are alive and of one context.
+        // SAFETY: event and stream are alive and belong to one context.
         check("cuEventRecord", unsafe { (driver.event_record)(raw, stream) })?;
         Ok(event)
     }
@@ -79,8 +79,8 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: made by `record`, destroyed once. The library works on without it, so a failure
-        // changes nothing.
+        // SAFETY: made by `record`, and destroyed once. The library does not need the event, so a
+        // failure changes nothing.
         unsafe { (self.driver.event_destroy)(self.raw) };
     }
 }
@@ -141,8 +141,8 @@ impl Calls {
 
 impl RawCalls for Calls {
     fn copy(&self, dst: u64, src: u64, len_bytes: usize) -> Result<()> {
-        // SAFETY: the driver checks addresses that it gave out; the caller keeps the arrays alive
-        // and waits.
+        // SAFETY: the driver checks addresses that it has given out; the caller keeps the arrays
+        // alive and waits.
         let code = unsafe { (self.driver.copy)(dst, src, len_bytes, self.stream()) };
         check("cuMemcpyDtoDAsync", code)
     }
@@ -152,7 +152,7 @@ impl RawCalls for Calls {
         // SAFETY: the pointer is to a local of the right type, and the stream is alive.
         let code = unsafe { (self.driver.alloc)(&raw mut address, len_bytes, self.stream()) };
         check("cuMemAllocAsync", code)?;
-        // SAFETY: allocated a moment ago, freed once, and used by nothing.
+        // SAFETY: just allocated, freed once, and used by nothing.
         check("cuMemFreeAsync", unsafe { (self.driver.free)(address, self.stream()) })
     }
 
@@ -161,7 +161,7 @@ impl RawCalls for Calls {
         if !and_wait {
             return Ok(());
         }
-        // SAFETY: event and stream are alive; destroying the event lifts no wait.
+        // SAFETY: event and stream are alive; destroying the event does not cancel the wait.
         let code = unsafe { (self.driver.stream_wait_event)(self.waiter.raw().raw(), event.raw, 0) };
         check("cuStreamWaitEvent", code)
     }

@@ -16,13 +16,13 @@ pub struct Line {
     pub dtype: String,
     /// Shape of the array before the steps.
     pub shape: Vec<usize>,
-    /// Bytes of the result.
+    /// The number of bytes of the result.
     pub result_bytes: usize,
-    /// Median of the time of one copy.
+    /// The median time of one copy.
     pub median_s: f64,
-    /// Bytes moved a second, in units of 10⁹.
+    /// The bytes moved in a second, in units of 10⁹.
     pub gbps: f64,
-    /// The rate of the reference copy of as many bytes.
+    /// The rate of the reference copy of the same size.
     pub memcpy_gbps: f64,
     /// `gbps / memcpy_gbps`.
     pub ratio: f64,
@@ -49,10 +49,10 @@ impl Line {
         }
     }
 
-    /// Adds the time of the copy and of its reference. Each moved `moved_bytes`.
+    /// Adds the times of the copy and of its reference; each moved `moved_bytes`.
     #[must_use]
     pub fn timed(self, moved_bytes: usize, median_s: f64, reference_s: f64) -> Self {
-        // Exact to 2^53 bytes, and a rate is rounded anyway.
+        // Exact up to 2^53 bytes, and a rate is rounded anyway.
         let gigabytes = moved_bytes as f64 / 1e9;
         Self {
             median_s,
@@ -70,17 +70,17 @@ impl Line {
 pub struct ComputeLine {
     /// The name of the case.
     pub case: String,
-    /// The least traffic: each byte read once, and each byte written.
+    /// The least traffic: each byte that is read once, and each byte that is written.
     pub bytes: usize,
-    /// Median of the time of one call.
+    /// The median time of one call.
     pub median_s: f64,
-    /// `bytes` a second, in units of 10⁹.
+    /// `bytes` in a second, in units of 10⁹.
     pub gbps: f64,
-    /// The rate of a contiguous copy that moves as many bytes, in the same unit.
+    /// The rate of a contiguous copy that moves the same number of bytes, in the same unit.
     pub memcpy_gbps: f64,
     /// `gbps / memcpy_gbps`.
     pub ratio: f64,
-    /// Milliseconds of the first call, with nothing compiled before, by the host's clock.
+    /// The milliseconds of the first call, with nothing compiled before, on the host's clock.
     pub first_ms: f64,
 }
 
@@ -92,24 +92,24 @@ pub struct CallLine {
     pub case: String,
     /// The least traffic.
     pub bytes: usize,
-    /// Median of the time of one call.
+    /// The median time of one call.
     pub median_s: f64,
-    /// `bytes` a second, in units of 10⁹.
+    /// `bytes` in a second, in units of 10⁹.
     pub gbps: f64,
-    /// The rate of a contiguous copy that moves as many bytes, in the same unit.
+    /// The rate of a contiguous copy that moves the same number of bytes, in the same unit.
     pub memcpy_gbps: f64,
     /// `gbps / memcpy_gbps`.
     pub ratio: f64,
-    /// Multiplications and additions of a product a second, in units of 10¹².
+    /// The multiplications and additions of a product in a second, in units of 10¹².
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tflops: Option<f64>,
 }
 
 impl CallLine {
-    /// The line of a case, with the time of a call and of a copy of half its bytes.
+    /// The line of a case, from the time of a call and of a copy of half its bytes.
     #[must_use]
     pub fn new(case: &CallMeasured, [median_s, copy_s]: [f64; 2]) -> Self {
-        // Exact to 2^53 bytes, and a rate is rounded anyway.
+        // Exact up to 2^53 bytes, and a rate is rounded anyway.
         let (gbps, memcpy_gbps) =
             (case.len_bytes as f64 / 1e9 / median_s, (case.len_bytes / 2).max(1) as f64 * 2.0 / 1e9 / copy_s);
         let tflops = case.operations.map(|operations| operations / 1e12 / median_s);
@@ -123,7 +123,7 @@ pub trait Row: Serialize {
     /// `gbps / memcpy_gbps`.
     fn ratio(&self) -> f64;
 
-    /// The row as people read it, and lines below it.
+    /// The row as text for people, and the lines below it.
     fn text(&self) -> Vec<String>;
 }
 
@@ -168,7 +168,7 @@ fn columns(case: &str, bytes: usize, median_s: f64, [gbps, memcpy_gbps, ratio]: 
     format!("{case:<56}{bytes:>14}{:>12.1}{gbps:>10.1}{memcpy_gbps:>10.1}{ratio:>8.3}", median_s * 1e6)
 }
 
-/// Lines as they are printed: JSON, or a table for people.
+/// The form in which lines are printed: JSON, or a table for people.
 #[derive(Debug)]
 pub struct Table {
     json: bool,
@@ -176,7 +176,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table; begins with its heading unless it is JSON.
+    /// Begins a table, with its heading unless it is JSON.
     ///
     /// # Errors
     ///
@@ -185,7 +185,7 @@ impl Table {
         Self::begin_with(json, heading, "", output)
     }
 
-    /// Like [`begin`](Self::begin), where rows end with a further column of that title.
+    /// Like [`begin`](Self::begin), with a further column of this title at the end of the rows.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ impl Table {
         output.line(format_args!("{case}: wrong: {cause}"))
     }
 
-    /// Ends the table with the geometric mean of the ratios, for people.
+    /// Ends the table with the geometric mean of the ratios, unless it is JSON.
     ///
     /// # Errors
     ///

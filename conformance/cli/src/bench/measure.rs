@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 
-/// A measurement that can be repeated: seconds.
+/// A measurement that can be repeated; returns seconds.
 pub type Seconds<'a> = &'a mut dyn FnMut() -> Result<f64>;
 
 /// Work that can be repeated.
 pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 /// The median of each measurement over `rounds`. Each round takes all of them in turn, so that a
-/// card that grows warm or slow does so for all alike.
+/// card that becomes warm or slow affects all equally.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn interleaved<const N: usize>(rounds: usize, mut measurements: [Seconds<'_>
     Ok(taken.map(median))
 }
 
-/// Does `work` that many times.
+/// Does `work` this number of times.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn repeated(times: usize, mut work: impl FnMut(usize) -> Result<()>) -> Resu
     (0..times).try_for_each(&mut work)
 }
 
-/// The middle value; the mean of the two middle ones of an even number of values.
+/// The middle value, or the mean of the two middle ones.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);

@@ -1,13 +1,13 @@
-//! Elements that functions are measured and checked on.
+//! The elements with which functions are measured and checked.
 
 use anyhow::Result;
 use devarray::{ErasedArray, StreamHandle, backend::Compute, function::ElementType};
 
 use super::pattern::{blocks, flat, in_parts, mix};
 
-/// The elements of an input: element number `n` depends on `n` and the number of the input alone.
+/// The elements of an input: element number `n` depends only on `n` and the number of the input.
 ///
-/// Floats are in `0.1..1.1`, halves in `0.5..1`; integers are any.
+/// Floats are in `0.1..1.1`, halves in `0.5..1`; integers have any value.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Numbers {
@@ -15,8 +15,8 @@ pub struct Numbers {
     pub element_type: ElementType,
     /// The number of the input.
     pub input: usize,
-    /// Whether bools are of both kinds, as a check needs, or all true, so that no search of them
-    /// can end early.
+    /// Whether bools have both values, as a check needs, or are all true, so that no search among
+    /// them can end early.
     pub is_mixed: bool,
 }
 
@@ -26,7 +26,7 @@ impl Numbers {
         let len_bits = self.element_type.len_bytes() * 8;
         match self.element_type {
             ElementType::Bool => u64::from(!self.is_mixed || hash >> 63 == 1),
-            // 24 and 53 bits are exact.
+            // 24 and 53 bits are represented exactly.
             ElementType::F32 => u64::from(((hash >> 40) as f32 / 16_777_216.0 + 0.1).to_bits()),
             ElementType::F64 => ((hash >> 11) as f64 / 9_007_199_254_740_992.0 + 0.1).to_bits(),
             ElementType::F16 => 0x3800 | hash >> 54,

@@ -1,7 +1,7 @@
-//! The element of the base that each element of a result must be, index by index.
+//! For each element of a result, the element of the base that it must equal, index by index.
 //!
-//! Written against NumPy's rules alone: nothing of the layouts, the planner or the kernels it
-//! judges is used.
+//! Written only from NumPy's rules: it uses nothing of the layouts, the planner or the kernels that
+//! it judges.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use devarray::{
@@ -11,19 +11,20 @@ use devarray::{
 
 use crate::steps::Step;
 
-/// From an index of the result to the number of an element of the base, counted in C order.
+/// Maps an index of the result to the number of an element of the base, counted in C order.
 #[derive(Debug, Clone)]
 pub struct Oracle {
-    /// Each numbers its own elements by the elements of the stage before; the first by the base's.
+    /// The stages. The first one numbers elements of the base; each other stage numbers elements of
+    /// the previous one.
     stages: Vec<Stage>,
 }
 
-/// Elements whose number is `offset + Σ index · step`, until a reshape begins another stage.
+/// Elements with the number `offset + Σ index · step`, until a reshape begins another stage.
 #[derive(Debug, Clone)]
 struct Stage {
     axes: Vec<Axis>,
     offset: isize,
-    /// Whether the stage before is counted in F order.
+    /// Whether elements of the previous stage are counted in F order.
     fortran: bool,
 }
 
@@ -34,7 +35,7 @@ struct Axis {
 }
 
 impl Stage {
-    /// Elements of a shape numbered in C or F order.
+    /// The elements of a shape, numbered in C or F order.
     fn numbered(shape: &[isize], fortran: bool) -> Self {
         let mut axes: Vec<Axis> = shape.iter().map(|&extent| Axis { extent, step: 0 }).collect();
         let mut count = 1_isize;
@@ -50,12 +51,12 @@ impl Stage {
         Self { axes, offset: 0, fortran }
     }
 
-    /// Elements, unless a number cannot say how many.
+    /// The number of elements, unless it is too large.
     fn len(&self) -> Option<isize> {
         self.axes.iter().try_fold(1_isize, |len, axis| len.checked_mul(axis.extent))
     }
 
-    /// The number at the index that comes `rank`-th in C or F order.
+    /// The number of the element at position `rank` in C or F order.
     fn number(&self, mut rank: isize, fortran: bool) -> isize {
         let mut number = self.offset;
         let mut take = |axis: &Axis| {
@@ -72,7 +73,7 @@ impl Stage {
 }
 
 impl Oracle {
-    /// The oracle of `steps` on an array of `shape`.
+    /// The oracle for `steps` on an array of `shape`.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl Oracle {
         self.last().axes.iter().map(|axis| axis.extent.unsigned_abs()).collect()
     }
 
-    /// Calls `each` with the numbers in the base of result elements `start..end`, counted in C
+    /// Calls `each` with the numbers, in the base, of the result's elements `start..end` in C
     /// order.
     pub fn numbers(&self, start: usize, end: usize, mut each: impl FnMut(isize)) {
         let last = self.last();
@@ -109,7 +110,7 @@ impl Oracle {
         }
     }
 
-    /// A number of the last stage's, taken through the stages before it.
+    /// The number in the base for a number of the last stage.
     fn in_base(&self, mut number: isize) -> isize {
         for pair in self.stages.windows(2).rev() {
             number = pair[0].number(number, pair[1].fortran);
@@ -164,7 +165,7 @@ impl Oracle {
     }
 }
 
-/// Positions among `count` axes, from the front.
+/// Converts distinct axes, or positions of new axes, among `count` to numbers from 0.
 fn distinct(which: &[isize], count: usize) -> Result<Vec<usize>> {
     let mut found = Vec::new();
     for &axis in which {
@@ -177,7 +178,7 @@ fn distinct(which: &[isize], count: usize) -> Result<Vec<usize>> {
     Ok(found)
 }
 
-/// A shape with its one -1 resolved.
+/// A shape with its only -1 replaced.
 fn inferred(shape: &[isize], len: isize) -> Result<Vec<isize>> {
     let mut known = shape.iter().filter(|&&extent| extent != -1);
     let known =
@@ -208,7 +209,7 @@ fn broadcast(axes: &[Axis], shape: &[isize]) -> Result<Vec<Axis>> {
     shape.iter().enumerate().map(of).collect()
 }
 
-/// The axes that basic indexing leaves, and how far it moves the first element.
+/// The axes that basic indexing leaves, and the distance by which it moves the first element.
 fn index(axes: &[Axis], items: &[IndexItem]) -> Result<(Vec<Axis>, isize)> {
     let taken = |item: &&IndexItem| matches!(item, IndexItem::At(_) | IndexItem::Slice(_));
     let rest = axes.len().checked_sub(items.iter().filter(taken).count()).context("too many items")?;
@@ -247,7 +248,8 @@ fn index(axes: &[Axis], items: &[IndexItem]) -> Result<(Vec<Axis>, isize)> {
 fn sliced(Axis { extent, step }: Axis, slice: &Slice) -> Result<(Axis, isize)> {
     let by = slice.step;
     ensure!(by != 0, "a slice's step is 0");
-    // Bounds of a walk's start and end: one before the first element is an end, going backwards.
+    // The bounds for the start and the end of a walk: going backwards, the position before the
+    // first element is a valid end.
     let (low, high) = if by > 0 { (0, extent) } else { (-1, extent - 1) };
     let bound = |given: Option<isize>, missing: isize| match given {
         None => missing,
@@ -275,7 +277,7 @@ mod tests {
         (shape, found)
     }
 
-    /// Answers written down by hand from NumPy's rules.
+    /// Answers written by hand from NumPy's rules.
     #[test]
     fn small_answers() {
         assert_eq!(numbers(&[2, 3], "permute(1,0)"), (vec![3, 2], vec![0, 3, 1, 4, 2, 5]));

@@ -1,4 +1,4 @@
-//! Elements that say which they are, so that a result of any size can be checked piece by piece.
+//! Elements that identify themselves, so that a result of any size can be checked piece by piece.
 
 use std::{num::NonZero, thread};
 
@@ -10,23 +10,23 @@ use devarray::{
 
 use super::Oracle;
 
-/// Bytes on the host at a time.
+/// The number of bytes that are on the host at a time.
 const BLOCK_BYTES: usize = 64 << 20;
 
-/// The bytes of a result before it is written; no `bool` has this byte.
+/// Every byte of a result before it is written; no `bool` has this value.
 const POISON: u8 = 0xa5;
 
-/// 64 bits that neighbours, and elements far apart, do not share.
+/// 64 bits that differ between neighbours, and between elements far apart.
 pub(super) fn mix(number: u64) -> u64 {
     let bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (bits ^ (bits >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// The elements of a base array: element number `n` has bytes that depend on `n` alone.
+/// The elements of a base array: the bytes of element number `n` depend only on `n`.
 #[derive(Debug, Clone, Copy)]
 pub struct Pattern {
     item_bytes: usize,
-    /// Whether only 0 and 1 are elements.
+    /// Whether elements are only 0 or 1.
     is_bool: bool,
 }
 
@@ -37,17 +37,17 @@ impl Pattern {
         Self { item_bytes, is_bool: dtype == "bool" }
     }
 
-    /// The first 16 bytes of an element; those beyond its size mean nothing.
+    /// The first 16 bytes of an element; the bytes beyond its size mean nothing.
     fn element(self, number: u64) -> [u8; 16] {
         let high = mix(number);
         if self.is_bool {
             return u128::from(high >> 63).to_le_bytes();
         }
-        // The high bits are the well-mixed ones: an element of one byte gets the highest.
+        // The high bits are mixed best: an element of one byte gets the highest ones.
         (u128::from(high.swap_bytes()) | u128::from(mix(!number)) << 64).to_le_bytes()
     }
 
-    /// The bytes of an element that no array has: number -1.
+    /// The bytes of an element with number -1, which no array has.
     #[must_use]
     pub fn other(self) -> Vec<u8> {
         self.element(u64::MAX)[..self.item_bytes].to_vec()
@@ -91,7 +91,7 @@ impl Pattern {
         })
     }
 
-    /// Like [`check`](Self::check), where `numbers` calls back with the number of each element
+    /// Like [`check`](Self::check); `numbers` calls back with the number of each element
     /// `start..end` of the result.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// Fills `result` with what no element is, so that one not written shows.
+    /// Fills `result` with bytes that no element has, so that an unwritten element shows.
     ///
     /// # Errors
     ///
@@ -156,8 +156,8 @@ pub(super) fn flat<D: Device>(
     Ok(array.reshape(&[-1_isize][..], Order::C)?.index(&[IndexItem::Slice(range)])?)
 }
 
-/// Runs `work` on parts of a block, each with the number of its first element, on every core; the
-/// first finding.
+/// Runs `work` on parts of a block, each with the number of its first element, on all cores.
+/// Returns the first finding.
 pub(super) fn in_parts<R: Send>(
     block: &mut [u8],
     item_bytes: usize,
@@ -172,7 +172,7 @@ pub(super) fn in_parts<R: Send>(
             .enumerate()
             .map(|(k, part)| scope.spawn(move || work(part, start + k * items.max(1 << 12))))
             .collect();
-        // A panic in a part goes on in the caller.
+        // A panic in a part is resumed in the caller.
         let found =
             threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         found.fold(None, Option::or)

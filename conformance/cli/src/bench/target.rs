@@ -1,4 +1,4 @@
-//! The calls that a backend must offer beside its arrays to be measured.
+//! The calls that a backend must offer, in addition to its arrays, to be measured.
 
 use std::{hint::black_box, time::Instant};
 
@@ -10,8 +10,9 @@ use devarray_mock::MockDevice;
 
 use super::Work;
 
-/// The calls under the library, for comparison: what a program without it would make. Each is of
-/// the stream they were made for, and is not tracked: the caller waits before and after.
+/// The calls under the library, for comparison: the calls that a program without the library would
+/// make. They use the stream that they were made for, and are not tracked: the caller waits before
+/// and after.
 pub trait RawCalls {
     /// Enqueues a copy from device memory to device memory.
     ///
@@ -27,8 +28,8 @@ pub trait RawCalls {
     /// The driver refused.
     fn alloc_free(&self, len_bytes: usize) -> Result<()>;
 
-    /// Makes an event, records it, and, if told, lets the stream `waiter` wait for it; then
-    /// destroys it.
+    /// Makes an event and records it; if `and_wait` is set, lets the stream `waiter` wait for it;
+    /// then destroys it.
     ///
     /// # Errors
     ///
@@ -50,7 +51,7 @@ pub trait RawCalls {
     fn download(&self, src: u64, dst: &mut [u8]) -> Result<()>;
 }
 
-/// A reference copy, ready to be repeated: the argument says which of its buffers to use.
+/// A reference copy that can be repeated: the argument is the number of the buffers to use.
 pub type Reference = Box<dyn FnMut(usize) -> Result<()>>;
 
 /// A device whose copies can be timed.
@@ -60,7 +61,7 @@ pub trait Target: Compute {
     ///
     /// # Errors
     ///
-    /// The errors of the work, and what the device says.
+    /// The errors of the work, and of the device.
     fn seconds(stream: &StreamHandle<Self>, work: Work<'_>) -> Result<f64>;
 
     /// A contiguous copy of `len_bytes`, over `sets` pairs of buffers.
@@ -74,26 +75,26 @@ pub trait Target: Compute {
     /// reasons, line by line.
     fn explain(stream: &StreamHandle<Self>, plan: &Plan, dst: u64, src: u64) -> Vec<String>;
 
-    /// The calls under the library, if there are any: for `stream`, and `waiter`, which waits for
-    /// its events.
+    /// The calls under the library, if there are any: for `stream`, and for `waiter`, which waits
+    /// for its events.
     ///
     /// # Errors
     ///
-    /// They cannot be had.
+    /// The calls are not available.
     fn raw_calls(
         stream: &StreamHandle<Self>,
         waiter: &StreamHandle<Self>,
     ) -> Result<Option<Box<dyn RawCalls>>>;
 }
 
-/// Seconds of the host's clock.
+/// Seconds on the host's clock.
 pub(super) fn host_seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let begun = Instant::now();
     work()?;
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// The plan, in a line.
+/// The plan, in one line.
 pub(super) fn explain_plan(plan: &Plan) -> String {
     let (len, run, width) = (plan.len_bytes(), plan.run_bytes(), plan.width_bytes());
     let loops = plan.axes().len();

@@ -4,17 +4,18 @@ use std::ops::Range;
 
 use super::pattern::mix;
 
-/// Elements of a part, about.
+/// The number of elements in a part, about.
 const WINDOW_ELEMENTS: usize = 1 << 16;
-/// Elements of the part that is checked whole along axes that are longer than that.
+/// The number of elements in the part that is checked along whole axes, if these are longer than
+/// that.
 const LONG_ELEMENTS: usize = 1 << 24;
-/// Parts: at the start, at the end, and between.
+/// The number of parts: at the start, at the end, and in between.
 const PLACES: usize = 5;
 
-/// Parts of an array of this shape, each a range of every axis.
+/// Parts of an array of this shape, each given by a range for every axis.
 ///
-/// Axes in `joined` are taken whole wherever that is not too much: in all parts if their elements
-/// are few, in one if they are many, in none beyond that.
+/// Axes in `joined` are taken whole if that is not too much: in all parts if they have few
+/// elements, in one part if they have many, and in none beyond that.
 #[must_use]
 pub fn windows(shape: &[usize], joined: &[usize]) -> Vec<Vec<Range<usize>>> {
     let extents = joined.iter().map(|&axis| shape[axis]);
@@ -29,8 +30,8 @@ pub fn windows(shape: &[usize], joined: &[usize]) -> Vec<Vec<Range<usize>>> {
     all
 }
 
-/// One part: the axes in `whole` from end to end, and about `elements` of the others, as square as
-/// it goes.
+/// One part: the axes in `whole` from end to end, and about `elements` elements along the others,
+/// as square as possible.
 fn window(shape: &[usize], whole: &[usize], mut elements: usize, place: usize) -> Vec<Range<usize>> {
     let mut ranges = vec![0..0; shape.len()];
     let mut axes_left = shape.len() - whole.len();
@@ -45,7 +46,7 @@ fn window(shape: &[usize], whole: &[usize], mut elements: usize, place: usize) -
         while len < extent && len.saturating_pow(exponent) < elements {
             len *= 2;
         }
-        // Parts of odd lengths have tails.
+        // Odd lengths have tails.
         let len = len.min(extent).min(elements.max(1));
         let len = len.saturating_sub(place).max(len.min(1));
         elements /= len.max(1);

@@ -1,4 +1,4 @@
-//! A call of order or a product, as files and command lines name it.
+//! An order call or a matrix product, by the names in files and on command lines.
 
 use devarray::{
     ErasedArray, ErasedView, ErasedViewMut, Result, StreamHandle,
@@ -61,7 +61,7 @@ impl AnyCall {
         }
     }
 
-    /// The number of inputs, at least and at most.
+    /// The least and the greatest number of inputs.
     #[must_use]
     pub fn count_of_inputs(&self) -> (usize, usize) {
         match self {
@@ -78,7 +78,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// The library's error for inputs that the call does not take.
+    /// The library's error, if the call does not take such inputs.
     pub fn outputs(&self, inputs: &[Input<'_>]) -> Result<Vec<Output>> {
         match self {
             Self::Order(call) => Ok(call.outputs(inputs)?),
@@ -90,7 +90,7 @@ impl AnyCall {
         }
     }
 
-    /// The most elements on one side.
+    /// The largest number of elements in an operand.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl AnyCall {
         Ok(inputs.iter().map(|(_, shape)| count(shape)).chain(results).max().unwrap_or(0))
     }
 
-    /// Makes the call: those results that are wanted, new.
+    /// Makes the call. Returns the wanted results as new arrays.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl AnyCall {
     }
 }
 
-/// The operands of a product, which have one type.
+/// The operands of a product, which must have the same type.
 fn both<T>(inputs: &[(ElementType, T)]) -> Result<&[(ElementType, T); 2]> {
     let refuse = |message: String| ProductError::new(ProductErrorKind::Type, message).into();
     let both: &[_; 2] =

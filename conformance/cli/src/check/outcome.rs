@@ -1,4 +1,4 @@
-//! Laws checked one by one.
+//! Checks laws one by one.
 
 use std::{
     any::Any,
@@ -11,19 +11,19 @@ use devarray::Device;
 use devarray_conformance::{Harness, Law};
 use serde::Serialize;
 
-/// One way to run a backend, and its name if there are several.
+/// One way to run a backend, and its name if there are several ways.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Candidate<D> {
-    /// Its name in a violation, such as a schedule of the simulator; empty if it is the only
-    /// one.
+    /// The name in a violation, such as a schedule of the simulator; empty if it is the only
+    /// candidate.
     pub name: String,
-    /// Opens its devices.
+    /// The harness that opens its devices.
     pub harness: Harness<D>,
 }
 
 impl<D> Candidate<D> {
-    /// A candidate of that name.
+    /// A candidate with this name.
     pub fn new(name: impl Into<String>, harness: Harness<D>) -> Self {
         Self { name: name.into(), harness }
     }
@@ -33,20 +33,20 @@ impl<D> Candidate<D> {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Checked {
-    /// Group of the law.
+    /// The group of the law.
     pub group: String,
-    /// Group and name.
+    /// The group and the name.
     pub name: String,
-    /// Code, as contracts cite it.
+    /// The code, as contracts cite it.
     pub code: String,
     /// The summary of the law.
     pub summary: String,
-    /// Whether the device has what the law is about. If not, it was checked that the device says so
-    /// by name.
+    /// Whether the device has the capability that the law tests. If not, the check made sure that
+    /// the refusal names the capability.
     pub applicable: bool,
     /// The violation; `None` if the law holds.
     pub violation: Option<String>,
-    /// The command that shows it again; only where it is broken.
+    /// The command that shows the violation again; only if the law is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
     /// The time it took, in seconds.
@@ -57,23 +57,23 @@ pub struct Checked {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Run {
-    /// Version of the suite.
+    /// The version of the suite.
     pub suite: String,
-    /// When it ended, in UTC.
+    /// The time at which the run ended, in UTC.
     pub date: String,
-    /// Backend.
+    /// The backend.
     pub backend: String,
-    /// Device.
+    /// The device.
     pub device: String,
-    /// Generation of the device.
+    /// The generation of the device.
     pub generation: String,
-    /// Driver.
+    /// The driver.
     pub driver: String,
-    /// Seed of the generated cases.
+    /// The seed of the generated cases.
     pub seed: u64,
-    /// Generated cases a law.
+    /// The number of generated cases for each law.
     pub cases: usize,
-    /// Every law, in the order of the registry.
+    /// All laws, in the order of the registry.
     pub laws: Vec<Checked>,
 }
 
@@ -89,11 +89,11 @@ impl Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
-    /// Laws that hold.
+    /// The laws that hold.
     pub passed: usize,
-    /// Laws that are broken.
+    /// The laws that are broken.
     pub failed: usize,
-    /// Laws about an extra that the device does not have, and refuses by name.
+    /// The laws about an extra that the device does not have, and refuses by name.
     pub not_applicable: usize,
 }
 
@@ -118,8 +118,8 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Checks one law on every candidate; the first violation counts. A check that panics is broken,
-/// and stops nothing.
+/// Checks one law on every candidate; the first violation counts. A check that panics counts as
+/// broken, and does not stop the run.
 #[must_use]
 pub fn check<D: Device>(law: &Law<D>, candidates: &[Candidate<D>]) -> (Option<String>, Duration) {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! A run as a file: for people, for programs, for test dashboards.
+//! Writes a run to a file: for people, for programs, or for test dashboards.
 
 use std::{fmt::Write as _, io::Write as _, path::PathBuf, str::FromStr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Array files on their way to a device and back, in pieces and by stages.
+//! Moves array files to a device and back, in pieces and by stages.
 
 mod sink;
 mod stage;
@@ -17,11 +17,11 @@ pub(super) use self::{
 };
 use crate::output::Progress;
 
-/// Bytes of a piece, if an element is not larger: a transfer and a write of them cost next to
-/// nothing to begin.
+/// The number of bytes in a piece, unless one element is larger: starting a transfer and a write of
+/// that size costs almost nothing.
 const PIECE_BYTES: usize = 8 << 20;
 
-/// The elements dense in `order`: as they are, or copied on the device.
+/// The elements, dense in `order`: as they are, or copied on the device.
 pub(super) fn dense<'a, D: Device>(
     stream: &StreamHandle<D>,
     view: &ErasedView<'a, D>,
@@ -38,7 +38,7 @@ pub(super) fn dense<'a, D: Device>(
     })
 }
 
-/// Brings the elements of a view, dense in `order`, to the output in pieces.
+/// Downloads the elements of a view, dense in `order`, to the output in pieces.
 pub(super) fn download<D: Device>(
     stream: &StreamHandle<D>,
     view: &ErasedView<'_, D>,
@@ -70,7 +70,7 @@ fn piece_buffer(len_bytes: usize) -> Result<Vec<u8>, NpyError> {
     Ok(buffer)
 }
 
-/// The order a file names: C if both are right, as NumPy has it.
+/// The order that a file names: C if both would be right, as in NumPy.
 pub(super) fn file_order(shape: &[usize], order: Order) -> Result<Order, LayoutError> {
     let is_c = Layout::contiguous(shape, order)?.is_c_contiguous();
     Ok(if is_c { Order::C } else { order })

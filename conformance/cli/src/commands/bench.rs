@@ -1,4 +1,4 @@
-//! `devarray bench`: how fast a backend is.
+//! `devarray bench`: measures how fast a backend is.
 
 pub mod call;
 pub mod collective;
@@ -79,7 +79,7 @@ pub enum Measurable {
     Mock,
 }
 
-/// A measurement of any device.
+/// A measurement that works for any device.
 trait Measurement {
     type Output;
 
@@ -96,7 +96,7 @@ impl Measurable {
     }
 }
 
-/// The device and its driver, if it has one, above a table.
+/// The device, and its driver if it has one, for the heading of a table.
 fn heading(device: &impl Device) -> String {
     let info = device.info();
     let driver = if info.driver.is_empty() { String::new() } else { format!(", driver {}", info.driver) };

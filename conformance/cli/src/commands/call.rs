@@ -1,4 +1,4 @@
-//! `devarray call`: a call of order, search or adding by index, or a product, on array files.
+//! `devarray call`: makes an order call or a matrix product on array files.
 
 use std::{
     path::{Path, PathBuf},
@@ -83,7 +83,7 @@ pub struct Arguments {
 /// # Errors
 ///
 /// There is no such call, an argument cannot be read, a file cannot be read or written, types or
-/// shapes do not fit, an index has no place, or the device fails.
+/// shapes do not fit, an index is out of range, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     call(arguments.backend.open()?, arguments, output)
 }
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 ///
 /// The errors of [`run`].
 pub fn call<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    // Everything that can be wrong is looked for before the first element is read.
+    // Everything that can be wrong is checked before the first element is read.
     let (paths, call) = parsed(arguments)?;
     let (mut inputs, mut types) = (Vec::new(), Vec::new());
     for path in &paths {
@@ -113,7 +113,7 @@ pub fn call<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_
 
     let mut written = names.iter().flatten().copied();
     let first = written.next().context("-o: no name")?;
-    // Results that cannot be written are told before anything is computed.
+    // Results that cannot be written are reported before anything is computed.
     written.try_for_each(|name| Sink::create(name, output).map(drop))?;
     let mut sink = Sink::create(first, output)?;
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
@@ -176,7 +176,7 @@ fn parsed(arguments: &Arguments) -> Result<(Vec<&Path>, AnyCall)> {
     }
 }
 
-/// One name for each result of the call; none for a result that is not wanted.
+/// A name for each result of the call; none for a result that is not wanted.
 fn output_names<'a>(names: &'a str, call: &AnyCall) -> Result<Vec<Option<&'a Path>>> {
     let count = call.count_of_outputs();
     let mut all: Vec<_> = names.split(',').map(|name| (!name.is_empty()).then(|| Path::new(name))).collect();
@@ -190,7 +190,7 @@ fn output_names<'a>(names: &'a str, call: &AnyCall) -> Result<Vec<Option<&'a Pat
     Ok(all)
 }
 
-/// The files, types and shapes of all inputs, for a message.
+/// The files, types and shapes of all inputs, for messages.
 fn described(paths: &[&Path], inputs: &[(ElementType, &[usize])]) -> String {
     let one = |(path, (of, shape)): (&&Path, &(ElementType, &[usize]))| {
         format!("{} {of} {shape:?}", path.display())

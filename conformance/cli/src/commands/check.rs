@@ -1,14 +1,10 @@
-//! `devarray check`: the conformance suite on a backend.
+//! `devarray check`: runs the conformance suite on a backend.
 
 use std::{cell::RefCell, panic, time::SystemTime};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
-use devarray::{
-    Context, Device, Error,
-    backend::DeviceInfo,
-    collective::{Communicator, CommunicatorId},
-};
+use devarray::{Device, Error, backend::DeviceInfo};
 use devarray_any::AnyDevice;
 use devarray_conformance::{Harness, Law};
 use devarray_cuda::CudaDevice;
@@ -18,7 +14,6 @@ use indicatif::ProgressBar;
 
 use crate::{
     Status,
-    backend::enough_devices,
     check::{Candidate, Checked, Report, Run, Tally, check as check_law, write},
     limits,
     output::Output,
@@ -37,13 +32,14 @@ pub enum Checkable {
     Cuda,
 }
 
-/// Memory of the simulated device: laws that fill it up then take no longer than others.
+/// The memory of the simulated device in bytes. It is small, so that laws that fill it take no
+/// longer than others.
 const MOCK_BYTES: usize = 64 << 20;
 
-/// The most devices that a law takes, unless told otherwise.
+/// The most devices that a law needs, unless told otherwise.
 const MOST_RANKS: usize = 3;
 
-/// Memory of the host's device, whose blocks are rounded up to pages.
+/// The memory of the host device in bytes; its blocks are rounded up to pages.
 const HOST_BYTES: usize = 256 << 20;
 
 /// The arguments of `devarray check`.
@@ -70,7 +66,7 @@ pub struct Arguments {
     /// Seed of the generated cases
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
-    /// Check the laws of ranks alone, with N ranks; on CUDA each needs a device of its own
+    /// Check the laws of ranks alone, with N ranks; on CUDA they share devices if there are fewer
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(2..=limits::RANKS as u64))]
     pub ranks: Option<usize>,
     /// Write reports, such as md=FILE,json=FILE,junit=FILE
@@ -99,7 +95,8 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
                         MockDevice::builder().ordinal(ordinal).schedule(schedule.clone()).seed(seed);
                     builder.memory_limit_bytes(MOCK_BYTES).build()
                 };
-                // Ranks exchange within one machine, which the device of rank 0 begins.
+                // Ranks exchange elements within one machine, which begins with the device of rank
+                // 0.
                 let (first, machine) = (device.clone(), RefCell::new(None));
                 let rank = move |rank: usize| match (rank, &mut *machine.borrow_mut()) {
                     (1.., Some(begun)) => Ok::<_, Error>(MockDevice::sibling(begun).into()),
@@ -122,25 +119,19 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
         }
         Checkable::Cuda => {
             let count = devarray_cuda::devices()?.len();
-            if let Some(ranks) = arguments.ranks {
-                enough_devices(ranks, count)?;
-            }
-            // Kept open throughout: making the context anew for each law takes longer than all of
-            // them.
+            // Kept open all the time: making the context again for each law takes longer than all
+            // laws.
             let devices = (0..count.clamp(1, most_ranks)).map(CudaDevice::open);
             let devices = devices.collect::<devarray::Result<Vec<_>>>()?;
-            if arguments.ranks.is_some() {
-                // Laws of ranks are left out where the library is not there, which was not asked for here.
-                let context = Context::new(devices[0].clone())?;
-                drop(Communicator::join(&context, &CommunicatorId::new(), 0, 1)?);
-            } else if count > 1 {
+            if count > 1 && arguments.ranks.is_none() {
                 output.line(format_args!("laws of two devices take devices 0 and 1"))?;
             }
             let info = devices[0].info().clone();
-            let (last, count) = (devices.len() - 1, devices.len());
+            let last = devices.len() - 1;
             let open = move |ordinal: usize| devices[ordinal.min(last)].clone().into();
             let Candidate { name, harness } = arguments.candidate("", open.clone());
-            let harness = harness.with_ranks(count, move |rank| Ok::<_, Error>(open(rank)));
+            // Ranks share devices where there are more ranks.
+            let harness = harness.with_ranks(most_ranks, move |rank| Ok::<_, Error>(open(rank % (last + 1))));
             (info, vec![Candidate::new(name, harness)])
         }
     };
@@ -148,7 +139,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 }
 
 impl Arguments {
-    /// Devices that `open` opens, by their number: 0, and 1 where a law is about two.
+    /// Devices that `open` opens by their number: 0, and 1 for laws about two devices.
     fn candidate(
         &self,
         name: &str,
@@ -202,7 +193,7 @@ pub fn check<D: Device>(
     if let (Some(ranks), None) = (arguments.ranks, &arguments.filter) {
         output.news(format_args!("{} of {all_laws} laws, with {ranks} ranks", laws.len()))?;
     }
-    // Draws on a terminal only.
+    // The bar is drawn only on a terminal.
     let bar = if output.is_quiet() { ProgressBar::hidden() } else { ProgressBar::new(laws.len() as u64) };
     // A check that panics is reported like any other; the trace would only hide the report.
     let hook = panic::take_hook();
@@ -238,9 +229,9 @@ pub fn check<D: Device>(
     Ok(if run.tally().failed == 0 { Status::Success } else { Status::Failed })
 }
 
-/// The choice of a filter, so that nobody takes it for the whole suite.
+/// A note on the laws that a filter chose, so that nobody takes them for the whole suite.
 fn ran<D: Device>(filter: &str, laws: &[Law<D>], of: usize) -> String {
-    /// Names that a line has room for.
+    /// The most names that fit on the line.
     const MOST: usize = 6;
 
     let names: Vec<String> = laws.iter().take(MOST).map(Law::full_name).collect();
@@ -249,7 +240,7 @@ fn ran<D: Device>(filter: &str, laws: &[Law<D>], of: usize) -> String {
     format!("filter {filter:?} runs {count} of {of} laws: {names}{more}")
 }
 
-/// The table by group, and what broke.
+/// Prints the table by group, and the violations.
 fn show(run: &Run, output: &mut Output<'_>) -> Result<()> {
     output.news(format_args!("{}: {}", run.backend, run.device))?;
     output

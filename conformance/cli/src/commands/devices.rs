@@ -1,4 +1,4 @@
-//! `devarray devices`: what a person asks first.
+//! `devarray devices`: lists backends and devices.
 
 use anyhow::Result;
 use clap::Args;
@@ -56,7 +56,7 @@ fn cuda_rows() -> Vec<Row> {
     }
 }
 
-/// The cause without the backend, which the line names already.
+/// The cause without the backend's name, which the line has already.
 fn reason(error: Error) -> String {
     match error {
         Error::Unavailable { reason, .. } => reason,
@@ -138,7 +138,7 @@ impl Row {
     }
 }
 
-/// A number of bytes as a person reads it.
+/// A number of bytes in a form for people.
 fn size(bytes: usize) -> String {
     indicatif::BinaryBytes(bytes as u64).to_string()
 }

@@ -1,4 +1,4 @@
-//! `devarray golden`: cases computed elsewhere, run on a backend.
+//! `devarray golden`: runs cases with results computed elsewhere on a backend.
 
 use std::{
     fmt,
@@ -68,12 +68,12 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
     let stream = Context::new(device)?.stream()?;
     let mut results = arguments.out.as_deref().map(Results::create).transpose()?;
     let is_standard_output = arguments.out.as_deref().is_some_and(is_standard_output);
-    // Where the results are on standard output, what is said of them is not.
+    // If the results are on standard output, messages are not.
     let say = |output: &mut Output<'_>, line: fmt::Arguments<'_>| {
         if !is_standard_output {
             return output.line(line);
         }
-        // Nobody who reads the results waits for this.
+        // The reader of the results does not need this line, so errors are ignored.
         let _ = writeln!(io::stderr(), "{line}");
         Ok(())
     };
@@ -126,7 +126,7 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
     Ok(if failed == 0 { Status::Success } else { Status::Failed })
 }
 
-/// The simulator beside another device, which must give the same bits.
+/// The simulator next to another device, which must give the same bits.
 struct Simulator(Option<StreamHandle<AnyDevice>>);
 
 impl Simulator {
@@ -156,7 +156,7 @@ enum AnyCase {
     Call(Box<CallCase>),
 }
 
-/// Fields that tell the kinds apart.
+/// The fields that distinguish the kinds.
 #[derive(Deserialize)]
 struct Kind {
     expr: Option<IgnoredAny>,
@@ -187,7 +187,8 @@ impl Cases {
         Ok(Some(case))
     }
 
-    /// The mistake in the line: the parser counts lines from 1 in each, which would mislead.
+    /// The mistake in the line. The parser counts lines from 1 in every text, which would mislead,
+    /// so its place is removed.
     fn fault(&self, error: &serde_json::Error) -> anyhow::Error {
         let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
@@ -207,7 +208,7 @@ struct Results<'a> {
     file: Option<AtomicFile>,
 }
 
-/// One line of it.
+/// One line of the results.
 #[derive(Serialize)]
 struct ResultLine<'a> {
     id: &'a str,
@@ -224,7 +225,7 @@ struct ErrorLine<'a> {
     message: &'a str,
 }
 
-/// One line of it, of a function.
+/// The line of results for a function.
 #[derive(Serialize)]
 struct ComputeLine<'a> {
     id: &'a str,
@@ -236,7 +237,7 @@ struct ComputeLine<'a> {
     message: Option<&'a str>,
 }
 
-/// One line of it, of a call.
+/// The line of results for a call.
 #[derive(Serialize)]
 struct CallLine<'a> {
     id: &'a str,

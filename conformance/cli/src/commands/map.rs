@@ -1,4 +1,4 @@
-//! `devarray map`: a function of array files, computed on a device.
+//! `devarray map`: computes a function of array files on a device.
 
 use std::{path::PathBuf, time::Instant};
 
@@ -111,7 +111,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 ///
 /// The errors of [`run`].
 pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    // Everything that can be wrong is looked for before the first element is read.
+    // Everything that can be wrong is checked before the first element is read.
     let of_elements = of_elements(arguments)?;
     let scalars = functions::parse_scalars(&arguments.scalars)?;
     let (mut inputs, mut input_types) = (Vec::new(), Vec::new());
@@ -185,7 +185,7 @@ fn of_elements(arguments: &Arguments) -> Result<Option<OfElements>> {
     running.map(Some).map_err(|error| Error::msg(format!("--scan: {error}")))
 }
 
-/// Axes separated by commas; none in an empty text.
+/// Axes separated by commas; no axes in an empty text.
 fn parse_axes(text: &str) -> Result<Vec<isize>> {
     let axis = |part: &str| {
         part.trim().parse().with_context(|| format!("--axes: {text:?} is no list of axes such as 0,1"))
@@ -193,7 +193,7 @@ fn parse_axes(text: &str) -> Result<Vec<isize>> {
     if text.trim().is_empty() { Ok(Vec::new()) } else { text.split(',').map(axis).collect() }
 }
 
-/// The files and shapes of all inputs, for a message.
+/// The files and shapes of all inputs, for messages.
 fn described(paths: &[PathBuf], shapes: &[&[usize]]) -> String {
     let one =
         |(at, (path, shape)): (usize, (&PathBuf, &&[usize]))| format!("x{at} {} {shape:?}", path.display());

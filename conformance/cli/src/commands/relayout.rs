@@ -1,4 +1,4 @@
-//! `devarray relayout`: an array file through a device.
+//! `devarray relayout`: rearranges an array file on a device.
 
 use std::{path::PathBuf, time::Instant};
 
@@ -87,7 +87,7 @@ pub fn relayout<D: Device>(
         FileOrder::C => Order::C,
         FileOrder::F => Order::F,
     };
-    // Everything that can be wrong is looked for before the first element is read.
+    // Everything that can be wrong is checked before the first element is read.
     let input = open(&arguments.input).with_context(input_name)?;
     let descr = input.header().descr.clone();
     let at_fault = |StepError { index, cause, .. }: StepError| {

@@ -1,4 +1,4 @@
-//! `devarray replay`: stream programs, judged on the simulator or run on hardware.
+//! `devarray replay`: judges stream programs on the simulator, or runs them on hardware.
 
 use std::path::{Path, PathBuf};
 
@@ -139,13 +139,13 @@ impl Trace {
     }
 }
 
-/// The number of programs that did as their file expects.
+/// The number of programs with the result that their file expects.
 #[derive(Debug, Default)]
 struct Count {
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// Programs whose outcome is wrong whatever the file says.
+    /// The number of programs whose result is wrong, whatever the file says.
     inconsistent: usize,
 }
 
@@ -165,7 +165,7 @@ impl Count {
     }
 }
 
-/// The timeline of the program too, if one is asked for.
+/// Also makes the timeline of the program, if a trace is wanted.
 fn on_mock(
     program: &Program,
     arguments: &Arguments,

@@ -1,4 +1,4 @@
-//! A function on views, whatever is made of its elements.
+//! Makes a call of a function on views, and the call on its elements.
 
 use anyhow::Result;
 use devarray::{
@@ -10,7 +10,7 @@ use devarray::{
 use super::OfElements;
 use crate::steps::{self, Step, StepError};
 
-/// A function with its operands, and what happens to its values.
+/// A function with its operands, and the call on its values.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Call<'a, 'v, D: Compute> {
@@ -18,9 +18,9 @@ pub struct Call<'a, 'v, D: Compute> {
     pub function: &'a Function,
     /// The arrays that it reads.
     pub inputs: &'a [ErasedView<'v, D>],
-    /// Its scalars by their bits.
+    /// The bits of its scalars.
     pub scalars: &'a [u64],
-    /// `None`: the elements are the result.
+    /// If `None`, the elements are the result.
     pub of_elements: Option<&'a OfElements>,
 }
 
@@ -43,7 +43,7 @@ impl<D: Compute> Call<'_, '_, D> {
         }
     }
 
-    /// The result into elements that exist. Does not synchronize.
+    /// Writes the result to existing elements. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl<D: Compute> Call<'_, '_, D> {
         Ok(item)
     }
 
-    /// The one input and its type, if the function gives its elements as they are.
+    /// The only input and its type, if the function returns its elements unchanged.
     fn only(&self) -> devarray::Result<(&ErasedView<'_, D>, ElementType)> {
         match (self.function.nodes(), self.inputs) {
             ([node], [input]) if node.operation() == Operation::Input(0) => Ok((input, node.element_type())),
@@ -97,7 +97,7 @@ impl<D: Compute> Call<'_, '_, D> {
     }
 }
 
-/// The steps of one array after another; `finish` gets the views of all.
+/// Makes the steps of each array; `finish` gets the views of all arrays.
 ///
 /// # Errors
 ///

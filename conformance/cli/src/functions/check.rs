@@ -1,4 +1,4 @@
-//! The library's answer to a function, before there is any memory.
+//! Finds the library's error for a function before any memory is allocated.
 
 use anyhow::Result;
 use devarray::{Context, ErasedArray, Layout, LayoutError, Order, function::Function};
@@ -6,11 +6,11 @@ use devarray_mock::MockDevice;
 
 use super::{Call, OfElements};
 
-/// The shape that all broadcast to; no axes if there are none.
+/// The shape that all of them broadcast to; no axes if there are no shapes.
 ///
 /// # Errors
 ///
-/// They do not fit by the rules of broadcasting.
+/// They do not broadcast together.
 pub fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, LayoutError> {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let mut result = vec![1; rank];
@@ -28,7 +28,7 @@ pub fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, LayoutError> {
 }
 
 /// Checks shapes, axes, and the types that reductions take. Touches no device: the simulator
-/// computes the same of arrays whose extents are at most 1, which the same mistakes are made with.
+/// computes the same on arrays with extents of at most 1, for which the same mistakes are found.
 ///
 /// # Errors
 ///

@@ -10,7 +10,7 @@ pub enum DtypeError {
     /// Functions do not compute on it.
     #[error("dtype {0}: functions take bool, integers of 8 to 64 bits, and floats of 16, 32 and 64 bits")]
     NotComputed(String),
-    /// Bytes are in the order of another machine.
+    /// The bytes are in the order of another kind of machine.
     #[error("dtype {0}: elements in big-endian order; convert them first, with `astype({1})` in NumPy")]
     BigEndian(String, &'static str),
     /// NumPy has no such type.
@@ -43,14 +43,14 @@ pub fn descr(element_type: ElementType) -> Result<&'static str, DtypeError> {
     found.map(|(_, descr)| *descr).ok_or(DtypeError::Unknown(element_type))
 }
 
-/// The element type that a header describes, its bytes little-endian.
+/// The little-endian element type that a header describes.
 ///
 /// # Errors
 ///
 /// Functions do not compute on it.
 pub fn element_type(descr: &str) -> Result<ElementType, DtypeError> {
     let refused = || DtypeError::NotComputed(descr.to_owned());
-    // Records begin with a bracket.
+    // Record types begin with a bracket.
     let quoted = |quote| descr.strip_prefix(quote)?.strip_suffix(quote);
     let text = quoted('\'').or_else(|| quoted('"')).ok_or_else(refused)?;
     let kind = text.trim_start_matches(['<', '>', '|', '=']);

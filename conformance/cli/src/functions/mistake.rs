@@ -1,9 +1,9 @@
-//! Mistakes in an expression, with a picture of the place.
+//! Mistakes in an expression, with a picture of their place.
 
 use devarray::function::{ElementType, Function, FunctionError};
 use thiserror::Error;
 
-/// The mistake in an expression: one line, and below it the text with the place marked.
+/// The mistake in an expression: one line, and below it the text with a mark at the place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expression: {line}")]
 pub struct Mistake {
@@ -12,7 +12,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    /// The text with a mark under the place, in two lines, where the mistake has a place.
+    /// The text with a mark under the place, in two lines; none if the mistake has no place.
     #[must_use]
     pub fn picture(&self) -> Option<&str> {
         self.picture.as_deref()
@@ -29,11 +29,11 @@ impl Mistake {
     }
 }
 
-/// The function that a text says.
+/// The function in a text.
 ///
 /// # Errors
 ///
-/// The text says none.
+/// The text is no function.
 pub fn parsed(text: &str, inputs: &[ElementType], scalars: &[ElementType]) -> Result<Function, Mistake> {
     Function::parse(text, inputs, scalars).map_err(|error| Mistake::new(text, &error))
 }

@@ -1,23 +1,23 @@
-//! Reductions, scans and what else there is of all elements, by their names.
+//! Calls on all elements, such as reductions and scans, by name.
 
 use devarray::function::{ElementType, ReduceOperation, Reduction, Scan, ScanOperation};
 
 use super::whole::Whole;
 
-/// A call on the elements that a function gives.
+/// A call on the elements that a function returns.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum OfElements {
-    /// A reduction of the elements, of the type given, or of the function's.
+    /// A reduction of the elements, cast to the given type, or of the function's type.
     Reduced(Reduction, ReduceOperation, Option<ElementType>),
     /// Their scan.
     Running(Scan, ScanOperation),
-    /// A call that gives as many other elements. Each depends on more than one element.
+    /// A call that returns the same number of other elements, where each depends on several.
     Whole(Whole),
 }
 
 impl OfElements {
-    /// The reduction of that name over these axes, or all.
+    /// The reduction of this name over these axes, or over all axes.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl OfElements {
         Ok(Self::Reduced(reduction, operation, element_type))
     }
 
-    /// The scan of that name along an axis.
+    /// The scan of this name along an axis.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl OfElements {
         Ok(Self::Running(if is_exclusive { scan.exclusive() } else { scan }, operation))
     }
 
-    /// The type of the result where a function gives elements of the type `computed`.
+    /// The type of the result if a function returns elements of type `computed`.
     #[must_use]
     pub fn result_type(of_elements: Option<&Self>, computed: ElementType) -> ElementType {
         match of_elements {

@@ -5,11 +5,12 @@ use devarray::function::{ElementType, Function, Operation};
 
 use crate::golden::compute::Scalar;
 
-/// The scalars that texts such as `k0=f32:2.5` give, `k0` first, from texts in any order.
+/// The scalars in texts such as `k0=f32:2.5`; the texts may be in any order, the result begins with
+/// `k0`.
 ///
 /// # Errors
 ///
-/// A text gives no scalar, a scalar is given twice, or one is missing before another.
+/// A text is no scalar, a scalar is given twice, or a scalar before another one is missing.
 pub fn parse_scalars(texts: &[impl AsRef<str>]) -> Result<Vec<Scalar>> {
     let mut scalars: Vec<Option<Scalar>> = texts.iter().map(|_| None).collect();
     for text in texts {
@@ -21,7 +22,7 @@ pub fn parse_scalars(texts: &[impl AsRef<str>]) -> Result<Vec<Scalar>> {
         })?;
         ensure!(place.replace(scalar).is_none(), "scalar {text:?}: k{number} is given twice");
     }
-    // There are as many places as texts, each filled once.
+    // There is a place for each text, and each is filled once.
     Ok(scalars.into_iter().flatten().collect())
 }
 
@@ -35,13 +36,13 @@ fn one(text: &str) -> Result<(usize, Scalar)> {
     Ok((number, Scalar { element_type, bits: literal(element_type, value.trim())? }))
 }
 
-/// A number as names of scalars have it: without a sign, and without zeros before it.
+/// A number in the form of a scalar's name: without a sign and without leading zeros.
 fn number_of(digits: &str) -> Option<usize> {
     let number: usize = digits.parse().ok()?;
     (number.to_string() == digits).then_some(number)
 }
 
-/// The bits of a literal of the language, which takes the type of a cast around it.
+/// The bits of a literal, which gets its type from a cast around it.
 fn literal(element_type: ElementType, text: &str) -> Result<u64> {
     let function = Function::parse(&format!("cast({text}, {element_type})"), &[], &[]);
     let function = function.map_err(|error| anyhow!("{}", error.message()))?;

@@ -1,4 +1,4 @@
-//! Arrays made of arrays by calls that are no function of an element.
+//! Calls that make an array from an array, and are no function of single elements.
 
 use devarray::{
     ArrayView, ArrayViewMut, ErasedArray, ErasedView, ErasedViewMut, StreamHandle,
@@ -8,17 +8,18 @@ use devarray::{
     random::{self, Key},
 };
 
-/// A call on the elements of one array of `f32` or `f64`, which gives as many of the same type.
+/// A call on the elements of one array of `f32` or `f64`, which returns the same number of elements
+/// of the same type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Whole {
-    /// Their exponentials over the sum of these along an axis.
+    /// Each exponential divided by the sum of the exponentials along an axis.
     Softmax(isize),
     /// The logarithm of that.
     LogSoftmax(isize),
-    /// Random numbers in their places, of the normal distribution. The elements are not read.
+    /// Normally distributed random numbers in the positions of the elements, which are not read.
     Normal,
-    /// Random numbers from 0 up to 1, likewise.
+    /// Random numbers from 0 up to 1 in the positions of the elements, which are not read.
     Uniform,
 }
 
@@ -39,7 +40,7 @@ impl Whole {
     ///
     /// # Errors
     ///
-    /// The elements are of another type, and what the library answers.
+    /// The elements have another type, and errors of the library.
     pub fn compute<D: Compute>(
         self,
         stream: &StreamHandle<D>,
@@ -50,7 +51,7 @@ impl Whole {
         Ok(result)
     }
 
-    /// The result into elements that exist. Does not synchronize.
+    /// Writes the result to existing elements. Does not synchronize.
     ///
     /// # Errors
     ///

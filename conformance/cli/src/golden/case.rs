@@ -1,4 +1,4 @@
-//! The JSON form of a case and of a result.
+//! The JSON form of cases and results.
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -9,9 +9,10 @@ use crate::{limits, object::Object, steps::Step};
 #[serde(from = "Object<RawCase>")]
 #[non_exhaustive]
 pub struct Case {
-    /// Name of the case.
+    /// The name of the case.
     pub id: String,
-    /// Shape of the array it starts from: `i32`, C order, its k-th element is k.
+    /// The shape of the array that it starts from: `i32`, in C order, with the value k in the k-th
+    /// element.
     pub base: Vec<usize>,
     /// The steps that make the view.
     pub steps: Vec<Step>,
@@ -40,20 +41,20 @@ pub struct Found {
     pub c: bool,
     /// Whether it is F-contiguous.
     pub f: bool,
-    /// The expected elements; nothing if it has none.
+    /// The expected elements; none if the array is empty.
     #[serde(flatten)]
     pub elements: Option<Elements>,
 }
 
-/// The part of a result that only an array with elements has.
+/// The part of a result that only arrays with elements have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Elements {
     /// Whether any step had to copy.
     pub copied: bool,
-    /// Strides in elements; `None` for an axis of extent 1, whose stride means nothing.
+    /// The strides in elements; `None` for an axis of extent 1, whose stride means nothing.
     pub strides: Vec<Option<isize>>,
-    /// The place of the first element in the base, in elements; views only.
+    /// The position of the first element in the base, in elements; only for views.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
     /// The elements in logical C order.
@@ -63,7 +64,7 @@ pub struct Elements {
 /// The outcome of a case: an array, or the message of a typed error.
 pub type Outcome = Result<Found, String>;
 
-/// A shape of few enough axes and elements; an `i32` can number them.
+/// Reads a shape with so few axes and elements that an `i32` can number the elements.
 fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<usize>, D::Error> {
     let shape = Vec::<usize>::deserialize(deserializer)?;
     limits::check_axes(shape.len()).map_err(|error| de::Error::custom(format!("base: {error}")))?;
@@ -155,7 +156,7 @@ mod tests {
         }
     }
 
-    /// A list of the fields, in order, is none of them.
+    /// A list of the fields, in order, is not accepted in place of an object.
     #[test]
     fn what_is_an_object_is_no_list() {
         let step = r#"{"do":"index","items":[{"start":1,"stop":2,"step":1}]}"#;

@@ -1,10 +1,10 @@
-//! Differences of a result from the expected one.
+//! Differences between a result and the expected one.
 
 use std::fmt::Debug;
 
 use super::{Elements, Expect, Found, Outcome};
 
-/// Differences, each as `name: found … expected …`; empty if there is none.
+/// The differences, each as `name: found … expected …`; empty if there are none.
 #[must_use]
 pub fn differences(expect: &Expect, outcome: &Outcome) -> Vec<String> {
     match (expect, outcome) {

@@ -1,4 +1,4 @@
-//! One case through the public API, its data in device memory.
+//! Runs one case through the public API, with its data in device memory.
 
 use anyhow::{Result, ensure};
 use devarray::{Device, ErasedArray, ErasedView, NdLayout, StreamHandle};
@@ -9,17 +9,17 @@ use crate::{
     steps::{self, StepError},
 };
 
-/// Bytes of an `i32`.
+/// The number of bytes in an `i32`.
 const ITEM_BYTES: usize = size_of::<i32>();
 
-/// Runs one case: the base goes to the device, the steps act there, the values come back.
+/// Runs one case: uploads the base, makes the steps on the device, and downloads the values.
 ///
-/// A step that has no result is an outcome.
+/// A step without a result is an outcome.
 ///
 /// # Errors
 ///
-/// The result has more elements than [`limits::CASE_ELEMENTS`]; anything else that the library
-/// answers: no memory, a driver error.
+/// The result has more elements than [`limits::CASE_ELEMENTS`], or the library returns another
+/// error, such as out of memory or a driver error.
 pub fn run_case<D: Device>(stream: &StreamHandle<D>, case: &Case) -> Result<Outcome> {
     let base = base(stream, &case.base)?;
     match steps::apply(stream, &base, &case.steps, |view, copied| found(stream, view, copied)) {
@@ -33,7 +33,7 @@ pub fn run_case<D: Device>(stream: &StreamHandle<D>, case: &Case) -> Result<Outc
 
 fn base<D: Device>(stream: &StreamHandle<D>, shape: &[usize]) -> Result<ErasedArray<D>> {
     let len: usize = shape.iter().product();
-    // A case is only read if an `i32` can number its elements.
+    // A case is read only if an `i32` can number its elements.
     let bytes: Vec<u8> = (0_i32..).take(len).flat_map(i32::to_ne_bytes).collect();
     Ok(ErasedArray::from_bytes(stream, shape, ITEM_BYTES, &bytes)?)
 }

@@ -9,16 +9,17 @@ use std::{
 
 use tempfile::{Builder, TempPath};
 
-/// A file being written. Until [`commit`](Self::commit), its path has its old content or stays
-/// absent.
+/// A file that is being written. Until [`commit`](Self::commit), its path keeps its old content or
+/// stays absent.
 ///
-/// The new content is written beside it and renamed; dropped before that, nothing is left behind. A
-/// symbolic link is followed, and an existing file keeps its permissions. A pipe, a
-/// device or any other file that is not regular is written in place.
+/// The new content is written to a file next to it, which is then renamed; if this is dropped
+/// before that, nothing is left behind. A symbolic link is followed, and an existing file keeps its
+/// permissions. A pipe, a device or any other file that is not regular is written in place.
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<File>,
-    /// The path of the content, and the path where it belongs; `None` for what is no regular file.
+    /// The path of the new content, and the path where it belongs; `None` if the file is not
+    /// regular.
     rename: Option<(TempPath, PathBuf)>,
 }
 
@@ -30,11 +31,11 @@ impl AtomicFile {
     /// The directory does not exist or may not be written to, or `path` is a directory, a read-only
     /// file, or a link that leads nowhere.
     pub fn create(path: &Path) -> io::Result<Self> {
-        // The end of a path is asked before its place: a link to a pipe leads to a file that has no
-        // place.
+        // The metadata of a path is read before its location is resolved: a link to a pipe leads to
+        // a file without a location.
         let old = match fs::metadata(path) {
             Ok(old) => old,
-            // A link that leads nowhere must not be mistaken for a free name.
+            // A link that leads nowhere must not be mistaken for an unused name.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
                 return Self::beside(path.to_owned(), None);
             }
@@ -56,7 +57,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// The last bytes could not be written, or the file not be renamed; nothing is left behind.
+    /// The last bytes could not be written, or the file could not be renamed; nothing is left
+    /// behind.
     pub fn commit(self) -> io::Result<()> {
         self.writer.into_inner().map_err(io::IntoInnerError::into_error)?;
         match self.rename {
@@ -92,7 +94,8 @@ impl Write for AtomicFile {
     }
 }
 
-/// The permissions of a new file, where permissions are bits: all that the user's mask allows.
+/// The permissions of a new file, on systems with permission bits: everything that the user's mask
+/// allows.
 fn new_file_permissions() -> Option<Permissions> {
     #[cfg(unix)]
     return Some(std::os::unix::fs::PermissionsExt::from_mode(0o666));

@@ -1,11 +1,11 @@
-//! Errors as one line.
+//! Prints errors as one line.
 
 use std::error::Error as StdError;
 
 use devarray::{Error, npy::NpyError};
 
-/// An error and its causes, as `{:#}` writes them. Errors of the library come without the line of
-/// this program that made the call, which says nothing to whoever gave the input.
+/// An error and its causes, as `{:#}` prints them. Errors of the library are printed without the
+/// line of this program that made the call, which means nothing to the user.
 #[must_use]
 pub fn one_line(error: &anyhow::Error) -> String {
     let texts: Vec<String> = error.chain().map(text).collect();

@@ -1,8 +1,8 @@
-//! A bar for what takes long, on a terminal only.
+//! A progress bar for long work, only on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Fewer bytes than this are done before a bar could be read.
+/// Fewer bytes than this are done before a bar could be seen.
 const LONG_BYTES: u64 = 64 << 20;
 
 /// Progress of one stage, shown on standard error if that is a terminal and the stage is long.
@@ -12,7 +12,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A stage of this name over `len_bytes`; without a bar if the user wants quiet.
+    /// A stage of this name over `len_bytes`; without a bar if the output is to be quiet.
     #[must_use]
     pub fn new(stage: &'static str, len_bytes: u64, is_quiet: bool) -> Self {
         if is_quiet || len_bytes < LONG_BYTES {

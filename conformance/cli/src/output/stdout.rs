@@ -1,4 +1,4 @@
-//! Standard output, whose reader may leave.
+//! Standard output, whose reader may go away.
 
 use std::{
     fmt,
@@ -9,20 +9,20 @@ use std::{
 use anyhow::Context as _;
 use thiserror::Error;
 
-/// The reader of standard output is gone; there is nobody to tell.
+/// The reader of standard output is gone, so there is nobody to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("standard output was closed")]
 #[non_exhaustive]
 pub struct Closed;
 
-/// Lines for whoever runs a command.
+/// Prints lines for the user of a command.
 pub struct Output<'a> {
     writer: &'a mut dyn Write,
     is_quiet: bool,
 }
 
 impl<'a> Output<'a> {
-    /// Lines into `writer`.
+    /// Prints lines to `writer`.
     pub fn new(writer: &'a mut dyn Write) -> Self {
         Self { writer, is_quiet: false }
     }
@@ -31,12 +31,12 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     ///
-    /// [`Closed`] if nobody reads any more, and whatever else writing fails with.
+    /// [`Closed`] if nobody reads any more, and other errors of the write.
     pub fn line(&mut self, line: impl fmt::Display) -> anyhow::Result<()> {
         check(writeln!(self.writer, "{line}"))
     }
 
-    /// Makes the output quiet: from now on it prints results alone.
+    /// Makes the output quiet: from now on it prints only results.
     pub fn be_quiet(&mut self) {
         self.is_quiet = true;
     }
@@ -47,7 +47,7 @@ impl<'a> Output<'a> {
         self.is_quiet
     }
 
-    /// Prints one line about how things go, unless only results are wanted.
+    /// Prints one line about progress, unless only results are wanted.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl<'a> Output<'a> {
         check(self.writer.write_all(bytes))
     }
 
-    /// Prints everything that is still held back.
+    /// Prints everything that is still buffered.
     ///
     /// # Errors
     ///

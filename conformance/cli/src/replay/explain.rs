@@ -1,17 +1,17 @@
-//! The text about a mistake, for people.
+//! Explains a mistake in text for people.
 
 use anyhow::Result;
 use devarray_mock::{Finding, Operation, Schedule, program::Program};
 
 use super::Tries;
 
-/// The mistake in full: the operations as the program has them, the bytes, the missing edge, the
-/// nearest miss, and a schedule among those tried in which the order that nothing forbids
-/// did happen.
+/// The whole explanation of a mistake: the operations as the program has them, the bytes, the
+/// missing edge, the nearest miss, and one of the tried schedules in which the operations did run
+/// in the wrong order.
 ///
 /// # Errors
 ///
-/// The program needs more memory than there is.
+/// There is not enough memory for the program.
 pub fn explain(program: &Program, finding: &Finding, tries: Tries) -> Result<String> {
     let mut text = described(program, finding);
     if let Some(witness) = witness(program, finding, tries)? {
@@ -21,14 +21,15 @@ pub fn explain(program: &Program, finding: &Finding, tries: Tries) -> Result<Str
     Ok(text)
 }
 
-/// Needless parts of a program that is right up to its first mistake, a paragraph each.
+/// The needless parts of a program that is right, or of one up to its first mistake, a paragraph
+/// each.
 ///
 /// # Errors
 ///
-/// The program needs more memory than there is.
+/// There is not enough memory for the program.
 pub fn lints(program: &Program, tries: Tries) -> Result<String> {
     let device = tries.device(Schedule::Lazy, 0).lints(true).build();
-    // A mistake is told by others.
+    // Mistakes are reported elsewhere.
     let _ = program.play_on_mock(&device)?;
     let lints: Vec<_> = device.report().lints.iter().map(|lint| described(program, lint)).collect();
     Ok(lints.join("\n"))
@@ -50,7 +51,7 @@ fn described(program: &Program, finding: &Finding) -> String {
     text
 }
 
-/// The run of the first schedule in which the wrong operation was not after one that it must
+/// The run of the first schedule in which the wrong operation did not run after one that it must
 /// come after.
 fn witness(program: &Program, finding: &Finding, tries: Tries) -> Result<Option<String>> {
     let later = finding.operation.number;
@@ -69,11 +70,11 @@ pub(super) struct Witness {
     pub(super) seed: u64,
     /// The operations that ran, in order.
     order: Vec<u64>,
-    /// The operation that was overtaken.
+    /// The operation that should have come first.
     earlier: u64,
 }
 
-/// The first schedule in which the wrong operation was not after one that it must come after.
+/// The first schedule in which the wrong operation did not run after one that it must come after.
 pub(super) fn witness_schedule(
     program: &Program,
     finding: &Finding,

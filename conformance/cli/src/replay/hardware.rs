@@ -1,4 +1,4 @@
-//! Programs on hardware.
+//! Plays programs on hardware.
 #![allow(unsafe_code)] // plays programs through raw streams
 
 use std::ops::Range;
@@ -16,7 +16,8 @@ use devarray_mock::{
 
 use super::{Tries, judge};
 
-/// Plays a program, unless the simulator finds a mistake in it: hardware might then do anything.
+/// Plays a program, unless the simulator finds a mistake in it: the effect on hardware would be
+/// undefined.
 ///
 /// # Errors
 ///
@@ -25,11 +26,11 @@ pub fn on_hardware<D: Device>(program: &Program, device: &D) -> Result<Option<Ve
     if judge(program, Tries::default())?.played.is_err() {
         return Ok(None);
     }
-    // SAFETY: the judge of the simulator found the program right, whatever the schedule.
+    // SAFETY: the simulator's judge found the program right under every schedule.
     Ok(Some(unsafe { program.play(device, &mut Unjudged) }?))
 }
 
-/// Like [`on_hardware`], with what ran when.
+/// Like [`on_hardware`], with a timeline of the run.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A program under many schedules.
+//! Judges a program under many schedules.
 
 use anyhow::Result;
 use devarray_mock::{Builder, Finding, MockDevice, Profile, Schedule, program::Program};
@@ -9,14 +9,14 @@ use crate::limits;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Judged {
-    /// Under the first schedule: the bytes of its pinned memories, or the mistake.
+    /// The result under the first schedule: the bytes of its pinned memories, or the mistake.
     pub played: Result<Vec<Vec<u8>>, Finding>,
-    /// A schedule under which it gave something else. There is none: a mistake is found under every
-    /// schedule, and a program without one gives the same bytes under all.
+    /// A schedule under which the result was different. There should be none: a mistake is found
+    /// under every schedule, and a program without one gives the same bytes under all of them.
     pub differing: Option<String>,
 }
 
-/// The three fixed schedules, then random ones from a seed on.
+/// The three fixed schedules, then random ones with seeds from `seed` on.
 fn schedules(seed: u64, random: u64) -> impl Iterator<Item = (Schedule, u64)> {
     let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy].map(|schedule| (schedule, 0));
     fixed.into_iter().chain((0..random).map(move |k| (Schedule::Random, seed.wrapping_add(k))))
@@ -26,13 +26,13 @@ fn schedules(seed: u64, random: u64) -> impl Iterator<Item = (Schedule, u64)> {
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "made by the command line")]
 pub struct Tries {
-    /// The devices' behaviour beyond the contract.
+    /// The behaviour of the devices beyond the contract.
     pub profile: Profile,
     /// The seed of the first random schedule.
     pub seed: u64,
-    /// Random schedules, besides the three fixed ones.
+    /// The number of random schedules, besides the three fixed ones.
     pub random: u64,
-    /// Plants a bug in the judge, as [`Builder::forgets_waits`] does. For tests of tests.
+    /// Plants a bug in the judge, like [`Builder::forgets_waits`]. For tests of tests.
     #[doc(hidden)]
     pub forgets_waits: bool,
 }
@@ -53,7 +53,7 @@ impl Tries {
 ///
 /// # Errors
 ///
-/// It needs more memory than there is.
+/// There is not enough memory for it.
 pub fn judge(program: &Program, tries: Tries) -> Result<Judged> {
     let play =
         |(schedule, seed): (Schedule, u64)| program.play_on_mock(&tries.device(schedule, seed).build());
@@ -68,8 +68,8 @@ pub fn judge(program: &Program, tries: Tries) -> Result<Judged> {
     Ok(Judged { played, differing })
 }
 
-/// Whether two outcomes are one: the same bytes, or the same mistake of the same operations. (In
-/// which place of the device a buffer lies is up to the schedule.)
+/// Whether two results are equal: the same bytes, or the same mistake of the same operations. (The
+/// place of a buffer on the device depends on the schedule.)
 fn same(one: &Result<Vec<Vec<u8>>, Finding>, two: &Result<Vec<Vec<u8>>, Finding>) -> bool {
     let mistake = |finding: &Finding| {
         let with: Vec<u64> = finding.with.iter().map(|(operation, _)| operation.number).collect();

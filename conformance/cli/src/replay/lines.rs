@@ -14,7 +14,7 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// It cannot be opened.
+    /// The file cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         crate::lines::Lines::open(path, "program").map(Self)
     }
@@ -23,14 +23,14 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// The file cannot be read or has no program at all, or the line is too long or no program;
-    /// with file, line and field.
+    /// The file cannot be read or has no program at all, or the line is too long or no program. The
+    /// error has the file, the line and the field.
     pub fn next_program(&mut self) -> Result<Option<Program>> {
         let Some(program) = self.0.next_line()?.map(Program::parse) else { return Ok(None) };
         program.map(Some).map_err(|error| anyhow!("{}: {error}", self.place()))
     }
 
-    /// The file and line read last.
+    /// The file and the line that was read last.
     #[must_use]
     pub fn place(&self) -> String {
         self.0.place()

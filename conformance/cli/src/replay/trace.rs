@@ -1,4 +1,4 @@
-//! The run of a program on the simulator, operation by operation.
+//! Traces a program on the simulator, operation by operation.
 
 use anyhow::Result;
 use devarray::timeline::Timeline;
@@ -9,12 +9,12 @@ use super::{
     explain::{Witness, witness_schedule},
 };
 
-/// The timeline of a program: under the first schedule that shows its mistake, or as an idle device
-/// runs it if it has none or no schedule shows it.
+/// The timeline of a program: under the first schedule that shows its mistake; or, if there is no
+/// mistake or no such schedule, as on an idle device.
 ///
 /// # Errors
 ///
-/// It needs more memory than there is.
+/// There is not enough memory for it.
 pub fn traced_on_mock(
     program: &Program,
     played: &Result<Vec<Vec<u8>>, Finding>,
@@ -29,7 +29,7 @@ pub fn traced_on_mock(
     let name = format!("{} on mock: schedule {schedule:?}", program.id());
     let name = if matches!(schedule, Schedule::Random) { format!("{name}, seed {seed}") } else { name };
     let device = tries.device(schedule, seed).record_timeline(true).build();
-    // The mistake is known, and marked in the timeline.
+    // The mistake is known, and is marked in the timeline.
     let _ = program.play_on_mock(&device)?;
     let mut timeline = device.timeline().unwrap_or_default();
     timeline.name = name;

@@ -1,4 +1,4 @@
-//! Steps carried out on device memory.
+//! Carries out steps on device memory.
 
 use std::borrow::Cow;
 
@@ -12,24 +12,24 @@ use super::{Cut, Step};
 #[error("step {}: {cause}", index + 1)]
 #[non_exhaustive]
 pub struct StepError {
-    /// Its place in the chain, from 0.
+    /// Its position in the chain, from 0.
     pub index: usize,
     /// The library's error.
     pub cause: Box<devarray::Error>,
 }
 
 impl StepError {
-    /// Without the line of this program, which calls for whoever wrote the step.
+    /// Drops the location of the call in this program, because the user wrote the step.
     pub(super) fn new(index: usize, cause: devarray::Error) -> Self {
         Self { index, cause: Box::new(cause.without_location()) }
     }
 }
 
-/// Carries out `steps`, each on the result of the one before; `finish` gets the last, and whether
-/// any step copied.
+/// Carries out `steps`, each on the result of the previous one. `finish` gets the last result, and
+/// whether any step copied.
 ///
-/// Views stay views; where a step has to copy, the copy is made on the device and the steps after
-/// it act on that. Does not synchronize.
+/// Views stay views. If a step has to copy, the copy is made on the device, and later steps use it.
+/// Does not synchronize.
 ///
 /// # Errors
 ///
@@ -55,12 +55,12 @@ pub fn apply<D: Device, R>(
     }
 }
 
-/// The view that `steps` give of an array, each on the result of the one before, to write: a view
-/// in which no element is reached twice.
+/// The view of an array that `steps` give, each on the result of the previous one, for writing: a
+/// view that reaches no element twice.
 ///
 /// # Errors
 ///
-/// The first step that has no result, as [`apply`]; [`LayoutError::NeedsCopy`] if it copies, or
+/// The first step that has no result, as in [`apply`]; [`LayoutError::NeedsCopy`] if it copies or
 /// repeats elements.
 pub fn apply_to_write<'a, D: Device>(
     base: &'a mut ErasedArray<D>,
@@ -125,19 +125,19 @@ fn one<'a, D: Device>(
         }
         Step::Split(Cut::At { axis, at }, take) => part(view.split_at(*axis, at)?, *take)?,
     };
-    // NumPy has no arrays without elements that would be too large with them.
+    // NumPy refuses an empty array that would be too large if it had elements.
     result.layout().len_bytes(result.item_bytes())?;
     Ok(Reshaped::View(result))
 }
 
-/// The part with this number, from 0.
+/// The part with this number, counted from 0.
 pub(super) fn part<T>(mut parts: impl ExactSizeIterator<Item = T>, take: isize) -> Result<T, LayoutError> {
     let extent = parts.len();
     let found = usize::try_from(take).ok().and_then(|take| parts.nth(take));
     found.ok_or(LayoutError::IndexOutOfRange { axis: 0, index: take, extent })
 }
 
-/// The axes that a flip reverses: all of them if none is told.
+/// The axes that a flip reverses: all axes if none are given.
 pub(super) fn flipped(axes: Option<&[isize]>, rank: usize) -> Cow<'_, [isize]> {
     axes.map_or_else(|| (0..rank).map(usize::cast_signed).collect(), Cow::Borrowed)
 }

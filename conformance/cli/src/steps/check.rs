@@ -1,4 +1,4 @@
-//! Steps carried out on a layout alone, before there is any memory.
+//! Carries out steps on a layout alone, before any memory is allocated.
 
 use devarray::{Layout, LayoutError, NdLayout};
 
@@ -7,8 +7,8 @@ use super::{
     apply::{extents, flipped, part, section_of},
 };
 
-/// The layout that `steps` give of elements of `item_bytes` bytes, each on the result of the one
-/// before, as [`apply`](super::apply()) will give it. Touches no device.
+/// The layout that `steps` give for elements of `item_bytes` bytes, each on the result of the
+/// previous one, as [`apply`](super::apply()) will give it. Touches no device.
 ///
 /// # Errors
 ///
@@ -58,8 +58,8 @@ mod tests {
     use super::check;
     use crate::steps::{Step, apply, apply_to_write, parse_steps};
 
-    /// The device gives the results that are foretold, copies and errors included; the view to
-    /// write is the same, if there is one.
+    /// The device gives the predicted results, including copies and errors; the view to write is
+    /// the same, if there is one.
     #[test]
     fn foretells_what_the_device_gives() {
         let context = Context::new(MockDevice::new()).unwrap();

@@ -1,10 +1,10 @@
-//! NumPy's basic indexing, as it stands between brackets in Python.
+//! NumPy's basic indexing, as written between brackets in Python.
 
 use devarray::layout::{IndexItem, Slice};
 
 use crate::integer::Integer;
 
-/// Parses `3`, `-1`, `::2`, `5:-5`, `...`, `None`, or an error that says what is wrong.
+/// Parses `3`, `-1`, `::2`, `5:-5`, `...` or `None`; an error tells the mistake.
 pub(super) fn parse_item(text: &str) -> Result<IndexItem, String> {
     match text {
         "..." | "Ellipsis" => Ok(IndexItem::Ellipsis),

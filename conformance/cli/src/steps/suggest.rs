@@ -1,4 +1,4 @@
-//! The step that somebody meant who wrote an unknown name.
+//! Suggests the step that the user of an unknown name meant.
 
 /// Every step.
 const NAMES: [&str; 11] = [
@@ -33,7 +33,7 @@ const OTHER_NAMES: [(&str, &str); 14] = [
     ("reverse", "flip"),
 ];
 
-/// The step of another name, or of a name with a slip of the pen.
+/// The step for another library's name, or for a misspelt name.
 pub(super) fn suggest(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let known = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, step)| *step);
@@ -43,7 +43,7 @@ pub(super) fn suggest(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Letters to put in, take out or change.
+/// The number of letters to insert, remove or change.
 fn distance(one: &str, two: &str) -> usize {
     let two: Vec<char> = two.chars().take(32).collect();
     let mut row: Vec<usize> = (0..=two.len()).collect();

@@ -1,4 +1,4 @@
-//! Steps as a person writes them: `permute(2,0,1)/index(::2)`.
+//! Parses steps as people write them: `permute(2,0,1)/index(::2)`.
 
 use devarray::Order;
 use thiserror::Error;
@@ -15,7 +15,7 @@ use crate::limits;
 #[error("{}{cause}", place(step.as_deref()))]
 #[non_exhaustive]
 pub struct StepsError {
-    /// The step as it was written; none if the chain as a whole is at fault.
+    /// The step as it was written; none if the chain as a whole is wrong.
     pub step: Option<String>,
     /// The mistake in it.
     pub cause: String,
@@ -25,7 +25,7 @@ fn place(step: Option<&str>) -> String {
     step.map_or_else(String::new, |step| format!("bad step {step:?}: "))
 }
 
-/// Parses steps separated by `/`; an empty text holds none.
+/// Parses steps that are separated by `/`; an empty text has none.
 ///
 /// `permute(2,0,1)`, `permute()`, `flip(0)`, `flip()`, `squeeze()`, `broadcast(4,3)`, `index(::2,...,None)`,
 /// `reshape(2,-1)`, `reshape(2,-1,order=F)`, `ravel(F)`, `copy(K)`, `split(3,take=0)`,
@@ -46,7 +46,7 @@ pub fn parse_steps(text: &str) -> Result<Vec<Step>, StepsError> {
     Ok(steps)
 }
 
-/// The order of this name.
+/// The order with this name.
 pub(super) fn order(text: &str) -> Option<Order> {
     match text {
         "C" => Some(Order::C),
@@ -93,7 +93,7 @@ fn parse_step(text: &str) -> Result<Step, String> {
     Ok(step)
 }
 
-/// The text between the parentheses; each reader takes the part that it understands.
+/// The text between the parentheses; each method reads the part that it understands.
 struct Arguments<'a> {
     plain: Vec<&'a str>,
     named: Vec<(&'a str, &'a str)>,
@@ -106,7 +106,7 @@ impl<'a> Arguments<'a> {
         if inside.is_empty() {
             return Ok(arguments);
         }
-        // Like in Python, one trailing comma means nothing.
+        // One trailing comma is ignored, as in Python.
         for text in inside.strip_suffix(',').unwrap_or(inside).split(',').map(str::trim) {
             match text.split_once('=') {
                 _ if text.is_empty() => return Err("an argument is empty".to_owned()),
@@ -121,7 +121,7 @@ impl<'a> Arguments<'a> {
         self.plain.drain(..).map(integer).collect()
     }
 
-    /// The integers, if there are any: without, a step acts on all axes.
+    /// The integers, if there are any; without integers, a step acts on all axes.
     fn some_integers(&mut self) -> Result<Option<Vec<isize>>, String> {
         if self.plain.is_empty() { Ok(None) } else { self.integers().map(Some) }
     }
@@ -133,7 +133,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The order, named or as the last plain argument; C if there is none.
+    /// The order, given by name or as the last plain argument; C if it is not given.
     fn order(&mut self) -> Result<Order, String> {
         if let Some(text) = self.named("order") {
             return order(text).ok_or_else(|| format!("order {text:?} is not C, F, A or K"));

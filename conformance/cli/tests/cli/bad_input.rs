@@ -1,4 +1,4 @@
-//! Steps, arguments and outputs that are no good, and what every command must bear.
+//! Bad steps, arguments and outputs, and input that every command must survive.
 
 use std::{
     fs,
@@ -32,7 +32,7 @@ fn steps_that_cannot_be_read_are_named() {
         let output = directory.path().join("out.npy");
         let refused = relayout(&volume(), &output, &["--steps", steps]);
         refused.refused(&["volume.npy: --steps: bad step \"", at_fault]);
-        // A file that is not there is no reason to say so in place of the step.
+        // A missing file must not hide the error in the step.
         let absent = relayout(&directory.path().join("absent.npy"), &output, &["--steps", steps]);
         absent.refused(&["absent.npy: --steps: bad step \"", at_fault]);
     }
@@ -78,8 +78,8 @@ fn results_too_large_for_the_device_are_refused() {
         .refused(&["overflow"]);
 }
 
-/// Mistakes in the steps or the output are told by a file that has a header and promises more
-/// than there is time to read.
+/// The file has a header, and promises more elements than there is time to read: mistakes in the
+/// steps or the output are still reported.
 #[cfg(target_os = "linux")]
 #[test]
 fn steps_and_output_are_checked_before_any_element_is_read() {
@@ -125,8 +125,8 @@ fn outputs_that_cannot_be_written_are_named() {
 fn a_write_that_fails_halfway_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("out.npy");
-    // Files may not grow beyond a few blocks, and the signal for trying is ignored: a disk that is
-    // full at that length.
+    // Files may not grow beyond a few blocks, and the signal for trying is ignored: this acts like
+    // a disk that is full at that length.
     let limited = r#"trap "" XFSZ; ulimit -f 16; exec "$0" relayout "$1" -o "$2" --backend mock"#;
     let run = || {
         let binary = env!("CARGO_BIN_EXE_devarray");
@@ -148,7 +148,7 @@ fn a_short_result_that_cannot_be_written_is_no_success() {
     let (cases, output) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
     fs::write(&cases, r#"{"id":"a","base":[0],"steps":[],"expect":{"shape":[0],"c":true,"f":true}}"#)
         .unwrap();
-    // So short that it is written only when the file is finished.
+    // The output is so short that it is written only when the file is finished.
     let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" golden --backend mock --out "$1" "$2""#;
     let binary = env!("CARGO_BIN_EXE_devarray");
     let finished = Finished::of(Command::new("sh").args(["-c", limited, binary]).arg(&output).arg(&cases));
@@ -168,12 +168,12 @@ fn pipes_and_links_to_them_are_written_to_and_not_replaced() {
         Command::new("cat").arg(&pipe).stdout(fs::File::create(&received).unwrap()).spawn().unwrap();
     relayout(&volume(), &pipe, &[]).succeeded();
     if !fs::metadata(&pipe).unwrap().file_type().is_fifo() {
-        reader.kill().unwrap(); // or it would wait for ever
+        reader.kill().unwrap(); // otherwise it would wait for ever
     }
     assert!(reader.wait().unwrap().success(), "the pipe was replaced");
     assert_eq!(fs::read(received).unwrap(), fs::read(volume()).unwrap());
 
-    // The command's own standard output, a pipe that no directory holds.
+    // The link leads to the command's own standard output, a pipe that is in no directory.
     let link = directory.path().join("link");
     symlink("/proc/self/fd/1", &link).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_devarray"));
@@ -230,7 +230,7 @@ fn every_command_has_help_with_examples() {
 fn a_reader_that_leaves_is_no_panic() {
     for arguments in [&["devices"][..], &["--help"], &["golden", "--backend", "mock", "many"]] {
         let directory = tempfile::tempdir().unwrap();
-        // Far more output than a pipe holds.
+        // The output is far more than a pipe holds.
         let case = r#"{"id":"x","base":[2],"steps":[],"expect":{"error":true}}"#;
         fs::write(directory.path().join("many"), format!("{case}\n").repeat(5_000)).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_devarray"))

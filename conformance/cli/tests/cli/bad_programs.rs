@@ -1,5 +1,5 @@
-//! Files of programs that are no good: one line that names file, line, field and cause, and status
-//! 2.
+//! Bad files of programs give one line that names the file, the line, the field and the cause, and
+//! status 2.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn good() -> Value {
             {"do": "sync_device"}]})
 }
 
-/// The good program with another value at a pointer.
+/// The good program with another value at a JSON pointer.
 fn with(pointer: &str, value: Value) -> Vec<u8> {
     let mut program = good();
     *program.pointer_mut(pointer).unwrap() = value;
@@ -120,7 +120,7 @@ fn numbers_and_names_out_of_range() {
     }
 }
 
-/// Streams, each with one byte to fill and, in a chain, a wait for the one before.
+/// Streams that each fill one byte and, in a chain, wait for the previous one.
 fn many(streams: usize, in_a_chain: bool) -> Vec<u8> {
     let mut program = good();
     program["streams"] = json!(streams);
@@ -136,8 +136,8 @@ fn many(streams: usize, in_a_chain: bool) -> Vec<u8> {
     program.to_string().into_bytes()
 }
 
-/// The knowledge of streams of each other is no more than memory holds; streams that know nothing
-/// of each other may be many.
+/// The clocks of streams that know each other are limited by memory; streams that know nothing of
+/// each other may be many.
 #[test]
 fn streams_that_know_of_each_other_are_limited() {
     refuse(&many(4_200, true), "ops: 4200 streams, and after the first wait 8400 streams and records");
@@ -147,8 +147,8 @@ fn streams_that_know_of_each_other_are_limited() {
     }
 }
 
-/// Sums of such numbers do not wrap around to something inside the memory, and every schedule says
-/// the same of them.
+/// Sums of such numbers do not wrap around to a position inside the memory, and every schedule
+/// gives the same verdict.
 #[test]
 fn far_away_is_out_of_bounds_and_no_error_of_the_file() {
     for pointer in ["/ops/0/src_off", "/ops/0/dst_pitch", "/ops/0/height", "/ops/2/len", "/ops/2/off"] {

@@ -1,5 +1,4 @@
-//! `devarray bench call` on the CPU: the form of its lines, and what it refuses. How fast anything is,
-//! is not asked.
+//! `devarray bench call` on the CPU: the form of its lines, and its refusals. Speed is not tested.
 
 use serde_json::Value;
 

@@ -94,7 +94,7 @@ fn bad_cases_are_one_line_and_status_2() {
         ("a;x0;f32@0x3", &["nothing to compute"]),
         ("a;x0;f32@9000000000x9000000000", &["a;x0;f32@9000000000x9000000000"]),
     ] {
-        // A good case before it is not measured either.
+        // A good case before the bad one is not measured either.
         compute(&["good;x0;u8@4", case]).refused(parts);
     }
     let wrong = compute(&["a;x0 + x1;f32@3"]);

@@ -1,4 +1,4 @@
-//! `call`: results against values written here, mistakes by their one line.
+//! `call`: results are compared with values written here, and mistakes give one line.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ impl Files {
         self.directory.path().join(name)
     }
 
-    /// Makes a call into files of these names.
+    /// Makes a call, with its results in files of these names.
     fn run(&self, name: &str, backend: &str, outputs: &[&str], arguments: &[&str]) -> Finished {
         let outputs: Vec<String> = outputs
             .iter()
@@ -87,7 +87,7 @@ fn results_go_to_the_files_that_are_named_and_the_others_are_not_made() {
         assert_eq!(files.count(), 4);
         files.run("nonzero", backend, &["rows.npy"], &[]).succeeded();
         assert_eq!(files.read("rows.npy").shape, [6, 2]);
-        // The input itself, and an argument before the files.
+        // The output replaces the input, and an argument comes before the files.
         let input = files.inputs[0].to_str().unwrap();
         devarray(["call", "sort", "descending=true", "axis=-1", input, "-o", input, "--backend", backend])
             .succeeded();

@@ -1,4 +1,4 @@
-//! `devarray check`: what it prints, what it writes, and that a broken device fails it.
+//! `devarray check`: its output, its files, and that it fails for a broken device.
 
 use std::fs;
 
@@ -37,7 +37,8 @@ fn the_simulator_keeps_every_law_and_the_reports_say_so() {
     assert!(junit.contains(&format!("tests=\"{count}\" failures=\"0\"")));
 }
 
-/// A simulator whose first copy fails: laws break, and each says how to see it again.
+/// On a simulator whose first copy fails, laws break, and each violation has the command that
+/// repeats it.
 #[test]
 fn a_broken_device_fails_and_is_told_how_to_repeat_it() {
     let cli = Cli::try_parse_from(["devarray", "check", "--filter", "copies::", "--cases", "2"]).unwrap();
@@ -107,8 +108,8 @@ fn what_cannot_be_checked_is_the_callers_fault() {
     }
 }
 
-/// A capability that a device does not declare is counted apart in the table and in every report,
-/// never as passed.
+/// A capability that a device does not declare is counted separately in the table and in every
+/// report, never as passed.
 #[test]
 fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
     let directory = tempfile::tempdir().unwrap();

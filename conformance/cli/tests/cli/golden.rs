@@ -1,5 +1,5 @@
-//! `golden`: the cases of the repository pass, a case that is wrong fails, a line that is no case
-//! is named.
+//! `golden`: the cases of the repository pass, a wrong case fails, and a line that is no case is
+//! named.
 
 use std::{
     fs,
@@ -57,8 +57,8 @@ fn results_are_written_in_the_form_of_the_expectations() {
     }
 }
 
-/// Changes one entry of the expectation of the first case that has it, and expects that it is found
-/// out.
+/// Changes one entry in the expectation of the first case that has it, and checks that the case
+/// then fails.
 fn corrupt(entry: &str, change: impl Fn(&mut Value)) {
     let mut cases = cases();
     let case = cases.iter_mut().find(|case| {
@@ -79,7 +79,7 @@ fn corrupt(entry: &str, change: impl Fn(&mut Value)) {
     assert_eq!(lines[1], "1499 passed, 1 failed");
 }
 
-/// The first number of a list, one more.
+/// Adds one to the first number in a list.
 fn more(list: &mut Value) {
     let number = list.as_array_mut().unwrap().iter_mut().find(|entry| entry.is_number()).unwrap();
     *number = json!(number.as_i64().unwrap() + 1);
@@ -113,7 +113,7 @@ fn a_missing_error_and_an_unexpected_one_are_failures() {
     assert_eq!(lines[2..], ["2 passed, 2 failed"]);
 }
 
-/// Nothing was checked, so nothing passed.
+/// If nothing was checked, nothing passed.
 #[test]
 fn files_without_a_case_are_refused() {
     golden_lines(&[""]).refused(&["cases.jsonl: there is no case in it"]);
@@ -143,7 +143,7 @@ fn a_line_that_is_no_case_is_named() {
         &good.replace("[2]", &format!("[{huge}]")),
         &format!("{good} {good}"),
     ] {
-        // A blank line is no case, and counts.
+        // A blank line is no case, but counts as a line.
         golden_lines(&[good, "", bad]).refused(&["cases.jsonl:3"]);
     }
     let directory = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ fn a_line_that_is_no_case_is_named() {
     golden(&path).refused(&["cases.jsonl:2"]);
 }
 
-/// Steps that leave out what has a default, and positions that count from the end.
+/// Steps may leave out values that have defaults, and positions may count from the end.
 #[test]
 fn cases_may_leave_out_the_axes_of_a_flip() {
     let case = |steps: &str, shape: &str, strides: &str, offset: usize, values: &str| {
@@ -166,7 +166,7 @@ fn cases_may_leave_out_the_axes_of_a_flip() {
     let vast = r#"{"id":"v","base":[1,0],"steps":[{"do":"broadcast","shape":[4611686018427387904,0]}],"expect":{"error":true}}"#;
     let finished = golden_lines(&[all.clone(), null, split, vast.to_owned()]).succeeded();
     assert_eq!(finished.stdout, "4 passed, 0 failed\n");
-    // The twin: a flip of no axes is another.
+    // The twin: a flip of no axes is a different step.
     let none = all.replace(r#""flip""#, r#""flip","axes":[]"#);
     assert_eq!(golden_lines(&[none]).status, 1);
 }

@@ -1,5 +1,5 @@
-//! `golden` of calls: the cases of the repository pass, a case that is wrong fails, a line that is no
-//! case is named.
+//! `golden` for calls: the cases of the repository pass, a wrong case fails, and a line that is no case is
+//! named.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ fn cases() -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Runs these lines as a file; results go into another.
+/// Runs these lines as a file; the results are written to another file.
 fn golden(backend: &str, lines: &[impl ToString]) -> (Finished, Vec<Value>) {
     let directory = tempfile::tempdir().unwrap();
     let (path, out) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
@@ -66,7 +66,7 @@ fn every_case_of_the_repository_passes_on_the_simulator_and_on_the_cpu() {
     }
 }
 
-/// The twin: each case of the repository with one digit of its expectation changed must fail.
+/// The twin: each case of the repository must fail if one digit of its expectation is changed.
 #[test]
 fn a_changed_expectation_is_noticed() {
     let mut changed: Vec<Value> = Vec::new();

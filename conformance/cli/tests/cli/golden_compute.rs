@@ -1,5 +1,5 @@
-//! `golden` of functions: the cases of the repository pass, a case that is wrong fails, a line that
-//! is no case is named.
+//! `golden` for functions: the cases of the repository pass, a wrong case fails, and a line that is
+//! no case is named.
 
 use std::{fs, path::Path};
 
@@ -13,7 +13,7 @@ fn lines(name: &str) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Runs these lines as a file; results go into another.
+/// Runs these lines as a file; the results are written to another file.
 fn golden(lines: &[impl ToString]) -> (Finished, Vec<Value>) {
     let directory = tempfile::tempdir().unwrap();
     let (path, out) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
@@ -146,7 +146,7 @@ fn a_line_that_is_no_case_is_named() {
         with("/reduce", json!({"op": "median"})),
         with("/scan", json!({"op": "mean", "axis": 0})),
         with("/scan", json!({"op": "sum"})),
-        // Lists of the fields, in order.
+        // Lists of the fields, in order, in place of objects.
         with("/inputs/0", json!(["i16", [2], "flip(0)", "01000200"])),
         with("/scalars/0", json!(["i16", "0a00"])),
         with("/out", json!([[4], "index(1::2)"])),
@@ -159,7 +159,7 @@ fn a_line_that_is_no_case_is_named() {
     both["reduce"] = json!({"op": "sum"});
     bad.push(both);
     for bad in bad {
-        // A blank line is no case, and counts.
+        // A blank line is no case, but counts as a line.
         let lines = [good.to_string(), String::new(), bad.to_string()];
         golden(&lines).0.refused(&["cases.jsonl:3"]);
     }
@@ -216,7 +216,7 @@ fn a_number_is_at_no_distance_from_nan() {
     }
 }
 
-/// With its results on standard output, the command says what it has to say elsewhere.
+/// If the results go to standard output, messages go elsewhere.
 #[test]
 fn results_go_to_standard_output() {
     let directory = tempfile::tempdir().unwrap();

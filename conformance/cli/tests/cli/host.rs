@@ -1,4 +1,4 @@
-//! The CPU as a device, wherever a command takes a backend.
+//! The CPU as a device, in every command that takes a backend.
 
 use std::{fs, process::Command};
 

@@ -1,4 +1,4 @@
-//! Copies of a command are made on the device: counted by the simulator.
+//! Copies of a command are made on the device: the simulator counts them.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ use devarray_cli::{
 };
 use devarray_mock::{MockDevice, Statistics};
 
-/// Runs a command line on a device of its own.
+/// Runs a command line on a new device.
 fn run(line: &[&str]) -> (Statistics, String) {
     let device = MockDevice::new();
     let mut printed = Vec::new();
@@ -48,12 +48,12 @@ fn relayout_volume(steps: &str, order: &str) -> Statistics {
     run(&["relayout", input, "-o", output, "--steps", steps, "--order", order]).0
 }
 
-/// Bytes that were copied on the device.
+/// The number of bytes that were copied on the device.
 fn copied(statistics: &Statistics) -> u64 {
     statistics.executed.copies.bytes
 }
 
-/// Bytes of the example.
+/// The number of bytes in the example.
 const VOLUME: u64 = 24 * 32 * 40 * 4;
 
 #[test]

@@ -13,7 +13,7 @@ fn file(descr: &str, shape: &[usize], len_bytes: usize) -> NpyFile {
     }
 }
 
-/// Expects that nothing was written.
+/// Checks that the call is refused and that nothing was written.
 fn refused(expression: &str, inputs: &[NpyFile], extra: &[&str], parts: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
     let mut paths = Vec::new();
@@ -112,7 +112,7 @@ fn files_that_cannot_be_read_or_written() {
     map("x0", &[&input], &out, &[]).refused(&["no such folder", "No such file"]);
     let out = directory.path().join("out.npy");
     map("x0", &[&directory.path().join("none.npy")], &out, &[]).refused(&["none.npy"]);
-    // The second input is looked at before the first is read.
+    // The second input is checked before the first one is read.
     let said = map("x0 + x1", &[&input, &broken], &out, &[]).refused(&["broken.npy", "7 of 8 bytes"]);
     assert_eq!(said.stdout, "");
     assert!(!out.exists());

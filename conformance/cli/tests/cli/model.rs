@@ -1,10 +1,11 @@
-//! The oracle: an array as a table from index to element number, every step an index-by-index loop.
+//! The oracle: an array is a table from index to element number, and every step is an
+//! index-by-index loop.
 
 /// An array where only the identity of its elements matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) shape: Vec<usize>,
-    /// The number of each element, indices in C order.
+    /// The number of each element, with indices in C order.
     pub(crate) ids: Vec<usize>,
 }
 
@@ -51,7 +52,7 @@ impl Model {
         })
     }
 
-    /// Returns the same elements in the same order under another shape, walked in C or F order.
+    /// Returns the same elements under another shape; both shapes are walked in C or F order.
     pub(crate) fn reshape(&self, shape: &[usize], fortran: bool) -> Self {
         let walked = indices(&self.shape, fortran).map(|index| self.at(&index));
         let mut result = Self { shape: shape.to_vec(), ids: vec![0; self.ids.len()] };
@@ -62,7 +63,7 @@ impl Model {
         result
     }
 
-    /// Repeated along a new first axis.
+    /// The array repeated along a new first axis.
     pub(crate) fn broadcast(&self, times: usize) -> Self {
         let shape: Vec<usize> = std::iter::once(times).chain(self.shape.iter().copied()).collect();
         self.pick(&shape, |index| index[1..].to_vec())
@@ -73,7 +74,7 @@ impl Model {
         indices(&self.shape, fortran).map(|index| self.at(&index)).collect()
     }
 
-    /// Whether F order is another order than C: two axes at least are longer than 1, and none is 0.
+    /// Whether F order differs from C order: at least two axes are longer than 1, and none is 0.
     pub(crate) fn orders_differ(&self) -> bool {
         !self.ids.is_empty() && self.shape.iter().filter(|&&extent| extent > 1).count() > 1
     }

@@ -1,4 +1,4 @@
-//! Array files made and taken apart by hand.
+//! Array files that are composed and parsed by hand.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ pub(crate) struct NpyFile {
 }
 
 impl NpyFile {
-    /// A version 1 file whose header is no longer than it must be.
+    /// A version 1 file with the shortest possible header.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let fortran = if self.fortran { "True" } else { "False" };
         with_header(

@@ -58,7 +58,7 @@ fn file(descr: &str, item_bytes: usize, model: &Model, fortran: bool) -> NpyFile
     }
 }
 
-/// Runs a chain on a file and expects what the oracle says.
+/// Runs a chain on a file, and compares the result with the oracle's.
 fn check(
     (descr, item_bytes): (&str, usize),
     shape: &[usize],
@@ -163,7 +163,7 @@ fn random_step(rng: &mut Rng, model: &Model) -> (String, Model) {
     }
 }
 
-/// A slice of one axis with positions inside it, where NumPy's rules leave no doubt.
+/// A slice of one axis with positions inside it, for which NumPy's rules are clear.
 fn random_slice(rng: &mut Rng, model: &Model) -> (String, Model) {
     let axis = rng.below(model.shape.len());
     let extent = model.shape[axis];
@@ -236,8 +236,8 @@ fn quiet_says_nothing() {
     assert!(output.exists());
 }
 
-/// More than one piece, the last one shorter, in both orders; elements that no piece holds a whole
-/// number of.
+/// Several pieces, the last one shorter, in both orders; a piece does not hold a whole number of
+/// elements.
 #[test]
 fn what_is_larger_than_a_piece_arrives_whole() {
     let shape = [7, 300, 1_001];
@@ -247,7 +247,7 @@ fn what_is_larger_than_a_piece_arrives_whole() {
     }
 }
 
-/// Runs steps on a line of bytes, and answers shape and elements.
+/// Runs steps on a line of bytes, and returns the shape and the elements.
 fn of_line(len: u8, steps: &str) -> (Vec<usize>, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     let (input, output) = (directory.path().join("in.npy"), directory.path().join("out.npy"));
@@ -263,7 +263,7 @@ fn of_line(len: u8, steps: &str) -> (Vec<usize>, Vec<u8>) {
     (shape, elements)
 }
 
-/// Steps of no axes act on all, as in NumPy.
+/// Steps without axes act on all axes, as in NumPy.
 #[test]
 fn steps_without_axes_act_on_all() {
     assert_eq!(of_line(6, "reshape(2,3)/flip()"), (vec![2, 3], vec![5, 4, 3, 2, 1, 0]));
@@ -281,7 +281,7 @@ fn negative_positions_of_a_split_count_from_the_end() {
     assert_eq!(of_line(6, "reshape(2,3)/split_at(-1,axis=-1,take=1)"), (vec![2, 1], vec![2, 5]));
 }
 
-/// Elements that repeat are walked in NumPy's order.
+/// Repeated elements are visited in NumPy's order.
 #[test]
 fn repeated_rows_stay_where_they_are() {
     assert_eq!(of_line(3, "broadcast(2,3)/ravel(K)").1, [0, 1, 2, 0, 1, 2]);
@@ -289,7 +289,8 @@ fn repeated_rows_stay_where_they_are() {
     assert_eq!(of_line(4, "reshape(2,2)/permute(1,0)/broadcast(2,2,2)/ravel(K)").1, [0, 1, 2, 3, 0, 1, 2, 3]);
 }
 
-/// The first of several arrays in a file is read; standard error says so, unless it is to be quiet.
+/// The first of several arrays in a file is read; standard error says so, unless the command is to
+/// be quiet.
 #[test]
 fn the_first_of_several_arrays_is_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -310,7 +311,7 @@ fn the_first_of_several_arrays_is_read() {
     assert!(map.status == 0 && map.stderr.contains("the first of several"), "{map:?}");
 }
 
-/// A type that comes in by any name goes out by NumPy's.
+/// A type may be read by any of its names, and is written by NumPy's name.
 #[test]
 fn types_are_written_by_the_names_that_numpy_writes() {
     let directory = tempfile::tempdir().unwrap();

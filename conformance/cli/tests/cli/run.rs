@@ -1,4 +1,4 @@
-//! Running the binary.
+//! Runs the binary.
 
 use std::{
     ffi::OsStr,
@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The binary with these arguments, which has ended.
+/// Runs the binary with these arguments until it ends.
 pub(crate) fn devarray(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Finished {
     Finished::of(Command::new(env!("CARGO_BIN_EXE_devarray")).args(arguments))
 }
@@ -26,7 +26,7 @@ pub(crate) fn map(expression: &str, inputs: &[&Path], output: &Path, extra: &[&s
     devarray(["map", expression].map(OsStr::new).into_iter().chain(inputs).chain(output).chain(extra))
 }
 
-/// The end of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) status: i32,
@@ -45,19 +45,19 @@ impl Finished {
         }
     }
 
-    /// Expects success.
+    /// Checks that the run succeeded.
     pub(crate) fn succeeded(self) -> Self {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{self:?}");
         self
     }
 
-    /// Expects status 2 and a word on how an argument is used.
+    /// Checks for status 2, and a message about the usage of an argument.
     pub(crate) fn refused_usage(self, argument: &str) {
         assert_eq!(self.status, 2, "{self:?}");
         assert!(self.stderr.contains(argument) && self.stderr.contains("--help"), "{self:?}");
     }
 
-    /// Expects status 2 and one line of error that holds all of `parts`.
+    /// Checks for status 2, and one line of error that contains all of `parts`.
     pub(crate) fn refused(self, parts: &[&str]) -> Self {
         assert_eq!(self.status, 2, "{self:?}");
         assert!(self.stderr.starts_with("devarray: "), "{self:?}");

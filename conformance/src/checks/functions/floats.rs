@@ -13,7 +13,8 @@ use crate::{
     violation::ensure,
 };
 
-/// Numbers at which operations differ: zeros, subnormals, ends of the range, such as round.
+/// Numbers at which operations often differ: zeros, subnormals, the ends of the range, and ties of
+/// rounding.
 pub(super) const HARD_F32: [f32; 22] = [
     0.0,
     -0.0,
@@ -58,12 +59,12 @@ pub(super) const HARD_F64: [f64; 16] = [
     f64::NAN,
 ];
 
-/// Every pair.
+/// Every pair of values.
 pub(super) fn pairs<T: Copy>(values: &[T]) -> (Vec<T>, Vec<T>) {
     values.iter().flat_map(|&a| values.iter().map(move |&b| (a, b))).unzip()
 }
 
-/// The functions of two numbers that give these results for every pair.
+/// Functions of two numbers, with Rust functions that give the expected result for every pair.
 type Binary<T, R> = [(&'static str, fn(T, T) -> R)];
 
 fn of_pairs<D: Compute, T: Float, R: devarray::function::Computable>(
@@ -175,7 +176,7 @@ pub fn extrema<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     macro_rules! checks {
         ($float:ty, $values:expr) => {
-            // By the order of their bits, in which −0 precedes +0.
+            // Compared in the order of their bits, in which −0 precedes +0.
             let functions: &Binary<$float, $float> = &[
                 ("minimum(x0, x1)", |a, b| {
                     if a.is_nan() || b.is_nan() {
@@ -216,7 +217,8 @@ pub fn extrema<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Any NaN that comes in or arises is stored, and looked at, as the canonical one.
+/// Any NaN, whether it comes in or arises, is stored as the canonical NaN, and its bits are read as
+/// that.
 pub fn nan<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let of_types: [(ElementType, ElementType, u64, &[u64]); 4] = [
@@ -252,8 +254,8 @@ pub fn nan<D: Compute>(harness: &Harness<D>) -> Outcome {
     gives(&stream, "x0 - x0", &[arising], &[], &Line::of(&[f32::NAN, f32::NAN]))
 }
 
-/// MPFR's values of elementary functions of `f32`: among the arguments are those whose values
-/// lie nearest to the middle between two numbers.
+/// MPFR's values of elementary functions of `f32`. The arguments include those whose values are
+/// nearest to the middle between two numbers.
 pub fn elementary<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let table = include_str!("elementary.txt");

@@ -38,7 +38,7 @@ pub fn halves<D: Compute>(harness: &Harness<D>) -> Outcome {
         )?;
         let doubles: Vec<f64> = inputs[0].bits.iter().map(|&bits| f64::from(half_value(of, bits))).collect();
         gives(&stream, "cast(x0, f64)", &inputs[..1], &[], &Line::of(&doubles))?;
-        // Rounded once on the way back, also from between two numbers of `f32`.
+        // Rounded once on the way back, also values between two numbers of `f32`.
         let near: Vec<f64> = doubles.iter().map(|x| x * (1.0 + 1e-12) + x * 0.000_488_281_25).collect();
         let due: Vec<u64> = near.iter().map(|&x| half_bits(of, x)).collect();
         gives(&stream, &format!("cast(x0, {of})"), &[Line::of(&near)], &[], &Line::new(of, &due))?;

@@ -34,7 +34,7 @@ const INTEGERS: [ElementType; 8] = [
     ElementType::U64,
 ];
 
-/// Small numbers, and those at the ends of the range.
+/// Small numbers, and numbers at the ends of the range.
 fn hard(of: ElementType) -> Vec<i128> {
     let (least, greatest) = range(of);
     let all = [
@@ -106,8 +106,8 @@ pub fn integers<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A division by zero gives 0, the least integer by −1 itself; `//` rounds down, `%` has the sign
-/// of the divisor. Floats follow NumPy.
+/// A division by zero gives 0, and the least integer divided by −1 gives itself; `//` rounds down,
+/// and `%` has the sign of the divisor. Floats follow NumPy.
 pub fn division<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     of_pairs(&stream, &["//", "%", "fmod"])?;
@@ -134,8 +134,8 @@ pub fn division<D: Compute>(harness: &Harness<D>) -> Outcome {
     gives(&stream, "fmod(x0, x1)", &inputs, &[], &column(4))
 }
 
-/// A shift by the width or more, or by a negative distance, gives 0, or −1 of negative numbers to
-/// the right.
+/// A shift by the width or more, or by a negative distance, gives 0; a right shift of a negative
+/// number gives −1.
 pub fn shifts<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     of_pairs(&stream, &["<<", ">>"])
@@ -192,13 +192,13 @@ pub fn truth<D: Compute>(harness: &Harness<D>) -> Outcome {
     gives(&stream, "cast(x0, u8)", &inputs[..1], &[], &Line::of(&ones))
 }
 
-/// `where` takes one side, beside any value of the other.
+/// `where` takes one side, whatever the value of the other is.
 pub fn select<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let (a, b) = pairs(&[i32::MIN, -1, 0, 1, 7, i32::MAX]);
     let due: Vec<i32> = a.iter().zip(&b).map(|(a, b)| a.checked_div(*b).unwrap_or(-5)).collect();
     let inputs = [Line::of(&a), Line::of(&b)];
-    // The quotient is rounded down; without the remainder it is exact, as Rust's.
+    // The quotient is rounded down; without the remainder it is exact and equals Rust's.
     let exact = "where((x1 == 0) | ((x0 == -2147483648) & (x1 == -1)), -5, (x0 - fmod(x0, x1)) // x1)";
     gives(&stream, exact, &inputs, &[], &Line::of(&due))?;
     let due: Vec<f32> = HARD_F32.iter().map(|x| if *x > 0.0 { *x } else { 0.5 }).collect();

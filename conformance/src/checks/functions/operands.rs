@@ -25,7 +25,7 @@ fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     (0..shape.iter().product()).map(index).collect()
 }
 
-/// Positions are counted along the axes of the result, wherever it lies.
+/// Positions are counted along the axes of the result, whatever its layout is.
 pub fn positions<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -46,7 +46,7 @@ pub fn positions<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A scalar is an argument: another value is another result of the same function.
+/// A scalar is an argument: another value gives another result of the same function.
 pub fn scalars<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let (x, data) = (Array::from_slice(&stream, &[3], &[1_i8, -2, 100])?, [1_i8, -2, 100]);
@@ -70,7 +70,7 @@ pub fn scalars<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&found.bits, &[200_u64.wrapping_sub(16).wrapping_sub(1)], "a function of scalars alone")
 }
 
-/// Rows, columns, both, and single elements are repeated as NumPy does.
+/// Rows, columns, both, and single elements are broadcast as NumPy does.
 pub fn broadcast<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     for (rows, columns) in [(3, 4), (1, 7), (65, 1), (33, 130)] {
@@ -108,7 +108,7 @@ pub fn strided<D: Compute>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// The result is a view of any layout: its elements are written, and bytes between them are not.
+/// The result is a view of any layout: its elements are written, and no bytes between them.
 pub fn gaps<D: Compute>(harness: &Harness<D>) -> Outcome {
     any_layouts(harness, |stream, case, target| {
         let [x, y, z] = &case.patterns;
@@ -124,7 +124,7 @@ pub fn gaps<D: Compute>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// Inputs of three widths, and the patterns that they are seen through.
+/// Inputs of three widths, with the patterns of their views.
 struct Inputs<D: Compute> {
     patterns: [Pattern; 3],
     bytes: Array<u8, D>,
@@ -134,7 +134,7 @@ struct Inputs<D: Compute> {
 }
 
 impl<D: Compute> Inputs<D> {
-    /// `(x * 3 + y) ^ z`.
+    /// The expected result: `(x * 3 + y) ^ z`.
     fn due(&self) -> Vec<u64> {
         let (x, y, z) = &self.shown;
         let each = x.iter().zip(y).zip(z);

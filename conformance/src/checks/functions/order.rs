@@ -11,8 +11,8 @@ use crate::{
     wrap::is_injected,
 };
 
-/// A function waits for writers of its inputs and for users of its result, and all later work waits
-/// for it.
+/// A function waits for work that writes its inputs and for work that uses its result, and later
+/// uses wait for it.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = computing(harness)? else { return Ok(()) };
     let (two, three) = (context.stream()?, context.stream()?);
@@ -22,11 +22,11 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         let (first, second, old) = (line(salt), line(salt + 50), line(99));
         let mut x = Array::<u32, D>::zeros(&one, &[len])?;
         let mut y = Array::from_slice(&one, &[len], &old)?;
-        // Read by another stream before it is written.
+        // Another stream reads it before it is written.
         let kept = y.view().to_contiguous(&two, devarray::Order::C)?;
         x.view_mut().copy_from_slice(&one, &first)?;
         (&x, 3).map_into(&three, &mut y.view_mut(), |(x, k)| x * k)?;
-        // Written by another stream after it was read.
+        // Another stream writes it after it was read.
         x.view_mut().copy_from_slice(&two, &second)?;
         let sum = math::add(&one, &x, &y)?;
         y.view_mut().fill(&two, 1)?;
@@ -38,7 +38,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         let due: Vec<u32> = second.iter().map(|x| x.wrapping_add(1)).collect();
         same(&x.to_vec(&one)?, &due, "what was written after a function had read, and computed in place")?;
         same(&y.to_vec(&three)?, &vec![1; len], "a fill over the result of a function")?;
-        // The memory of an input is reused only after it was read.
+        // The memory of an input is reused only after it has been read.
         let negated = math::negate(&two, &Array::from_slice(&one, &[len], &[2_i32; 2000])?)?;
         let recycled = Array::full(&one, &[len], 7_i32)?;
         same(&negated.to_vec(&one)?, &vec![-2; len], "a function of an array that was dropped")?;
@@ -76,7 +76,7 @@ pub fn strict<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&z.to_vec(&one)?, &due, "what a function gave, once all waited")
 }
 
-/// Arguments that do not fit are refused by name, and change nothing.
+/// Arguments that do not fit are refused with the right error, and nothing changes.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let elsewhere = harness.context()?.stream()?;
@@ -119,7 +119,7 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&out.to_vec(&stream)?, &[2.0, 3.0, 4.0, 5.0, 6.0, 7.0], "the twin that fits")
 }
 
-/// A call that failed changed nothing, and succeeds when it is made again.
+/// A failed call has changed nothing, and succeeds when it is made again.
 pub fn failed<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, _)) = computing(harness)? else { return Ok(()) };
     drop(context);

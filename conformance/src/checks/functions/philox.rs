@@ -1,4 +1,4 @@
-//! Random numbers against a Philox 4x32-10 of this file's own.
+//! Compares random numbers with a separate Philox 4x32-10 in this file.
 #![allow(clippy::cast_possible_truncation, reason = "halves of products")]
 
 use devarray::{
@@ -13,7 +13,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The four words of a counter, as the paper has them.
+/// The four words of a counter, by the paper.
 fn words(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..10 {
         let products = [u64::from(counter[0]) * 0xd251_1f53, u64::from(counter[2]) * 0xcd9e_8d57];
@@ -25,17 +25,17 @@ fn words(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// Random bits are Philox's, and bits of a block are the bits of its place.
+/// Random bits are Philox's, and the bits of a block are the bits at its position in the sequence.
 pub fn philox<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
-    // Published with the generator.
+    // A test vector published with the generator.
     let known = words([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]);
     ensure(known == [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1], || {
         "the oracle is wrong".to_owned()
     })?;
     for (nth, mut rng) in harness.rngs().enumerate() {
         let (seed, sequence, from) = (rng.bits(), rng.bits(), rng.bits() >> 20);
-        // Few are made one by one, and of many four together, which takes long.
+        // A few numbers are made one by one; many are made four at a time, which takes long here.
         let many = (nth % 8 == 0).then(|| 16_384 + rng.below(50));
         for len in [Some(1 + rng.below(50)), many].into_iter().flatten() {
             of_block(&stream, Key::new(seed).sequence(sequence).at(from), (seed, sequence, from), len)?;

@@ -1,4 +1,4 @@
-//! Random functions, and their values, computed while the functions are written.
+//! Random functions, with values that are computed while the functions are written.
 
 use devarray::{backend::Compute, function::ElementType};
 
@@ -8,7 +8,7 @@ use crate::{
     computing::{Line, computing, gives},
 };
 
-/// Elements of each input.
+/// The number of elements of each input.
 const LEN: usize = 37;
 
 /// A part of a function: its text, and its value for each element.
@@ -17,7 +17,7 @@ struct Part {
     values: Vec<Value>,
 }
 
-/// Operands of the functions: one input and one scalar of each of some types, bool the first.
+/// The operands of the functions: one input and one scalar of each of some types; bool comes first.
 struct Grammar {
     types: Vec<ElementType>,
     inputs: Vec<Vec<Value>>,
@@ -25,7 +25,7 @@ struct Grammar {
     rng: Rng,
 }
 
-/// Random functions give the bits that a scalar evaluator gives, which shares nothing with core.
+/// Random functions give the same bits as a scalar evaluator that shares no code with core.
 pub fn random<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     for rng in harness.rngs() {
@@ -61,7 +61,7 @@ impl Grammar {
         of[self.rng.below(of.len())]
     }
 
-    /// A part whose type is that with this number.
+    /// A part whose type is the one with this number.
     fn part(&mut self, at: usize, depth: usize) -> Part {
         let of = self.types[at];
         if depth == 0 {
@@ -119,7 +119,7 @@ impl Grammar {
 
     fn cast(&mut self, at: usize, depth: usize) -> Part {
         let (from, to) = (self.rng.below(self.types.len()), self.types[at]);
-        // The evaluator takes integers to halves by way of an f64, which holds 53 bits.
+        // The evaluator converts integers to halves through an f64, which holds only 53 bits.
         let wide = self.types[from].is_integer() && self.types[from].len_bytes() == 8;
         let from = if wide && to.is_float() && to.len_bytes() == 2 { 0 } else { from };
         let a = self.part(from, depth - 1);
@@ -159,7 +159,7 @@ fn on_float(of: ElementType, value: Value, single: fn(f32) -> f32, double: fn(f6
     }
 }
 
-/// Any bits, or a small number, which meets its equals more often.
+/// Random bits, or a small number, so that equal values are more frequent.
 fn element(rng: &mut Rng, of: ElementType) -> Value {
     let value = match rng.below(3) {
         0 => Value::of_bits(of, rng.bits() & (u64::MAX >> (64 - of.len_bytes() * 8))),

@@ -1,4 +1,4 @@
-//! Numbers of elements and of inputs: none, few, odd numbers of them, and more than one block.
+//! Numbers of elements and of inputs: none, few, odd numbers, and more than one block.
 
 use devarray::{
     Array, Context, Error,
@@ -14,7 +14,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// Sixteen inputs are computed with at once; one more is an error, and not split silently.
+/// A function of sixteen inputs is computed; one more input is an error, and is not split silently.
 pub fn sixteen<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let lines: Vec<Vec<u16>> = (0..MAX_INPUTS as u64).map(|salt| elements(salt, 100)).collect();
@@ -56,7 +56,7 @@ pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
     ensure(log.calls().contains(&computed), || "a function of three elements was not enqueued".into())
 }
 
-/// One slice of a line into a slice of another, at offsets that no wide access likes.
+/// A slice of a line into a slice of another line, at offsets that wide accesses cannot use.
 fn slices<T: Computable + devarray::function::WholeNumber + PartialEq + std::fmt::Debug, D: Compute>(
     stream: &devarray::StreamHandle<D>,
     rng: &mut Rng,
@@ -87,7 +87,7 @@ pub fn tails<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Arrays of more elements than a block of any kind has, flat and transposed.
+/// Arrays with more elements than a block of any kind, flat and transposed.
 pub fn blocks<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     for len in [1023_usize, 65_536, 131_077] {

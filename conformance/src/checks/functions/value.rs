@@ -1,9 +1,9 @@
-//! Values of the language, one at a time, and operations on them: plain Rust, sharing nothing with
-//! core.
+//! Values of the function language, one at a time, and operations on them: plain Rust that shares
+//! no code with core.
 
 use devarray::function::ElementType;
 
-/// A value. Its type is known where it is used; halves are held as the `f32` that they are.
+/// A value. The user of the value knows its type; halves are held as an equal `f32`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value {
     Bool(bool),
@@ -12,13 +12,13 @@ pub(super) enum Value {
     Double(f64),
 }
 
-/// Bits of the exponent and of the fraction.
+/// The numbers of bits of the exponent and of the fraction.
 fn parts(of: ElementType) -> (u32, u32) {
     if of == ElementType::F16 { (5, 10) } else { (8, 7) }
 }
 
-/// The value of a half's bits if the highest exponent were an ordinary one: infinity becomes the
-/// next power of two.
+/// The value of a half's bits if the highest exponent were an ordinary one: infinity then becomes
+/// the next power of two.
 fn magnitude(of: ElementType, bits: u64) -> f64 {
     let (exponent_bits, fraction_bits) = parts(of);
     let bias = (1 << (exponent_bits - 1)) - 1;
@@ -38,7 +38,7 @@ fn infinity(of: ElementType) -> u64 {
     ((1 << exponent_bits) - 1) << fraction_bits
 }
 
-/// The number that a half is.
+/// The value of a half's bits.
 pub(crate) fn half_value(of: ElementType, bits: u64) -> f32 {
     let size = bits & 0x7fff;
     #[expect(clippy::cast_possible_truncation, reason = "every half is an f32")]
@@ -50,7 +50,7 @@ pub(crate) fn half_value(of: ElementType, bits: u64) -> f32 {
     if bits >> 15 == 1 { -value } else { value }
 }
 
-/// The bits of the half that is nearest to a number, of two the even one: found by bisection.
+/// The bits of the half that is nearest to a number, or of the even one of two, found by bisection.
 pub(crate) fn half_bits(of: ElementType, value: f64) -> u64 {
     let infinity = infinity(of);
     if value.is_nan() {
@@ -69,7 +69,7 @@ pub(crate) fn half_bits(of: ElementType, value: f64) -> u64 {
     sign | low
 }
 
-/// The least and the greatest of an integer type.
+/// The least and the greatest value of an integer type.
 pub(super) fn range(of: ElementType) -> (i128, i128) {
     let width = of.len_bytes() * 8;
     if of.is_signed() { (-(1 << (width - 1)), (1 << (width - 1)) - 1) } else { (0, (1 << width) - 1) }
@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// The bits, of NaN any.
+    /// The bits. A NaN may have the bits of any NaN.
     pub(super) fn bits(self, of: ElementType) -> u64 {
         match self {
             Self::Bool(value) => u64::from(value),
@@ -151,7 +151,7 @@ impl Value {
         }
     }
 
-    /// An operation of two values of one type, but for divisions of floats.
+    /// An operation on two values of one type, except divisions of floats.
     pub(super) fn binary(of: ElementType, name: &str, a: Self, b: Self) -> Self {
         match (a, b) {
             (Self::Bool(a), Self::Bool(b)) => Self::Bool(match name {
@@ -163,7 +163,7 @@ impl Value {
             (Self::Int(a), Self::Int(b)) => integer(of, name, a, b),
             (Self::Single(a), Self::Single(b)) => match float(name, f64::from(a), f64::from(b)) {
                 Some(Self::Double(value)) => {
-                    // One of the two, or NaN.
+                    // One of the two arguments, or NaN.
                     Self::Single(if value.is_nan() {
                         f32::NAN
                     } else if value.to_bits() == f64::from(a).to_bits() {
@@ -195,7 +195,7 @@ impl Value {
     }
 }
 
-/// Operations without rounding: comparisons, minimum and maximum.
+/// Operations that do not round: comparisons, minimum and maximum.
 fn float(name: &str, a: f64, b: f64) -> Option<Value> {
     let lesser = if a.total_cmp(&b).is_le() { a } else { b };
     let greater = if a.total_cmp(&b).is_ge() { a } else { b };
@@ -216,7 +216,7 @@ fn float(name: &str, a: f64, b: f64) -> Option<Value> {
     })
 }
 
-/// An operation of integers, in more bits than it needs.
+/// An operation on integers, computed with more bits than it needs.
 pub(super) fn integer(of: ElementType, name: &str, a: i128, b: i128) -> Value {
     let width = i128::try_from(of.len_bytes() * 8).unwrap_or(0);
     let shift = |distance: i128| (0..width).contains(&distance).then_some(distance);

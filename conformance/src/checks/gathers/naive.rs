@@ -7,14 +7,14 @@ use devarray::{
 
 use crate::{Pattern, Rng, Violation, patterns::elements};
 
-/// The modes, in turn.
+/// The modes, to be used in turn.
 pub(super) const MODES: [OutOfRange; 3] = [OutOfRange::Error, OutOfRange::Wrap, OutOfRange::Clamp];
 
 /// Shapes of indices.
 pub(super) const INDEX_SHAPES: [&[usize]; 7] = [&[5], &[], &[1], &[3, 4], &[0], &[2, 3, 2], &[40]];
 
-/// The position that an index means, among `bound` positions; `None` if it is out of range and that
-/// is an error.
+/// The position that an index names among `bound` positions; `None` if it is out of range and the
+/// mode makes that an error.
 pub(super) fn meant(index: i64, bound: usize, mode: OutOfRange) -> Option<usize> {
     let bound = i128::try_from(bound).ok()?;
     let mut index = i128::from(index);
@@ -28,12 +28,12 @@ pub(super) fn meant(index: i64, bound: usize, mode: OutOfRange) -> Option<usize>
     usize::try_from(index).ok().filter(|_| index < bound)
 }
 
-/// The shape as three extents: before, along and after an axis.
+/// A shape as three extents: before, along and after an axis.
 pub(super) fn around(shape: &[usize], axis: usize) -> [usize; 3] {
     [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()]
 }
 
-/// An axis of a shape that has elements to choose from, in one of the forms that calls take.
+/// An axis with at least one position, in one of the forms that calls take.
 pub(super) fn any_axis(rng: &mut Rng, shape: &[usize]) -> Option<(usize, isize)> {
     let axis = rng.below(shape.len());
     let from_end = rng.below(2) == 0;
@@ -41,8 +41,8 @@ pub(super) fn any_axis(rng: &mut Rng, shape: &[usize]) -> Option<(usize, isize)>
     (shape.get(axis)? > &0).then_some((axis, named))
 }
 
-/// Indices for a mode: in range if they must be, otherwise with some beyond it, and far ones if the
-/// type has them.
+/// An index for a mode: in range if it must be, otherwise sometimes out of range, and sometimes far
+/// out if the type allows it.
 pub(super) fn index<I: Index + TryFrom<i64>>(rng: &mut Rng, bound: usize, mode: OutOfRange) -> I {
     let low = |value: usize| i64::try_from(value).unwrap_or(0);
     let near = match mode {
@@ -59,7 +59,7 @@ pub(super) fn index<I: Index + TryFrom<i64>>(rng: &mut Rng, bound: usize, mode: 
 pub(super) struct Made<T: Element, D: Device> {
     pub(super) pattern: Pattern,
     pub(super) array: Array<T, D>,
-    /// The elements that its view shows, in C order.
+    /// The elements of its view, in C order.
     pub(super) shown: Vec<T>,
 }
 

@@ -1,11 +1,12 @@
-//! Reports of indices out of range, when the stream of the operation is gone.
+//! Reports of indices out of range when the stream of the operation was dropped.
 
 use devarray::{Array, ArrayView, Error, Result, backend::Compute, gather::OutOfRange};
 
 use crate::{Harness, Outcome, computing::gathering, harness::no_background_errors, violation::ensure};
 
-/// An index error of a gather outlives its stream. It is told once: by a wait for an event of the
-/// stream, for a stream that comes after, or for the result, and by the context if nobody can wait.
+/// An index error of a gather outlives its stream. It is reported once: by a wait for an event of
+/// the stream, for a stream that comes after it, or for the result; and by the context if nobody
+/// can wait.
 pub fn outlived<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = gathering(harness)? else { return Ok(()) };
     let x = Array::<u8, D>::zeros(&stream, &[5])?;

@@ -1,4 +1,4 @@
-//! Picks along an axis, from the flattened array, and with an index for each element.
+//! Gathers along an axis, from the flattened array, and with an index for each element.
 
 use std::fmt::Debug;
 
@@ -16,7 +16,7 @@ use crate::{
     violation::same,
 };
 
-/// Calls a generic case with each type of elements and indices in turn.
+/// Calls a generic function with each type of elements and indices in turn.
 macro_rules! in_turn {
     ($case:ident, $at:expr, ($($argument:expr),*)) => {
         match $at % 6 {
@@ -36,7 +36,7 @@ pub(super) trait Item: Element + PartialEq + Debug {}
 
 impl<T: Element + PartialEq + Debug> Item for T {}
 
-/// An index that can be turned back into a number.
+/// An index that can be converted back to a number.
 pub(super) trait Number: Index + TryFrom<i64> + Into<i64> {}
 
 impl Number for i32 {}
@@ -44,7 +44,7 @@ impl Number for u32 {}
 impl Number for i64 {}
 
 /// Compares a new array with the expected one, and also a view of any layout that the result is
-/// written into; bytes beside the view must stay.
+/// written into; bytes beside the view must not change.
 pub(super) fn compare<T: Item, D: Compute>(
     stream: &StreamHandle<D>,
     rng: &mut Rng,
@@ -98,7 +98,7 @@ fn take_case<T: Item, I: Number, D: Compute>(
     compare(stream, rng, (&found, &due, &picked), into, &what)
 }
 
-/// Positions of the flattened view, in row-major order, with any strides.
+/// Positions in the flattened view, in C order, with any strides.
 pub fn flat<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -130,7 +130,7 @@ fn flat_case<T: Item, I: Number, D: Compute>(
     compare(stream, rng, (&found, &due, of), into, &what)
 }
 
-/// An index for each element, along one axis; the others broadcast together.
+/// An index for each element along one axis; the other axes are broadcast together.
 pub fn along_axis<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -166,7 +166,7 @@ fn along_case<T: Item, I: Number, D: Compute>(
     compare(stream, rng, (&found, &due, &of), into, &what)
 }
 
-/// Rows of every length, from a byte to many kibibytes, and more of them than fit one of anything.
+/// Rows of every length, from a byte to many kibibytes, and many of them.
 pub fn rows<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };
     let mut rng = Rng::new(harness.seed());

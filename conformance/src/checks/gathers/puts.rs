@@ -1,4 +1,4 @@
-//! Elements that are put, and the one that stays where several are put.
+//! Scatters, and the element that remains if several go to one position.
 
 use devarray::{
     Array, StreamHandle,
@@ -17,8 +17,9 @@ use crate::{
     violation::same,
 };
 
-/// Elements are put along an axis, at positions of the flattened view, and with an index of their
-/// own each, into views of any layout, which keep the bytes beside them. The last stays.
+/// Elements are put along an axis, at positions of the flattened view, and with an index for each
+/// element, into views of any layout. Bytes beside the view do not change. The last element put at
+/// a position remains.
 pub fn put<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -27,7 +28,7 @@ pub fn put<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A destination with a layout that repeats nothing, and its elements.
+/// A destination whose layout repeats no element, and its elements.
 fn target<T: Item>(rng: &mut Rng, shape: &[usize]) -> (Pattern, Vec<T>, Vec<T>) {
     let pattern = Pattern::random(rng, shape, false);
     let all: Vec<T> = elements(5, pattern.base_len());
@@ -91,8 +92,8 @@ fn put_case<T: Item, I: Number, D: Compute>(stream: &StreamHandle<D>, rng: &mut 
     same(&array.to_vec(stream)?, &all, &what)
 }
 
-/// The last of many values for few places stay; and where no index comes twice, one pass puts the
-/// same.
+/// If many values go to few positions, the last remain. If no index occurs twice, a single pass gives
+/// the same result.
 pub fn repeats<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };
     for (salt, (count, bound, len)) in

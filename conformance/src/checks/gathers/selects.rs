@@ -13,8 +13,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The positions of an axis, and the elements of an array, for which a mask is true, in order; new,
-/// and into views with room, whose rest stays.
+/// The positions of an axis, and the elements of an array, for which a mask is true, in order: as
+/// new arrays, and in views with room for them, whose rest does not change.
 pub fn select<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -28,7 +28,7 @@ fn select_case<T: Item, I: Number, D: Compute>(stream: &StreamHandle<D>, rng: &m
     let source = Made::<T, D>::new(stream, rng, shape, 9)?;
     let view = source.view()?;
 
-    // True is any byte but 0.
+    // Any byte but 0 is true.
     let bytes = |rng: &mut Rng, count: usize| -> Vec<Bool> {
         (0..count).map(|_| bytemuck::cast([0_u8, 0, 1, 255, 2][rng.below(5)])).collect()
     };

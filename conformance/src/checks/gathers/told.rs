@@ -26,8 +26,8 @@ fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
     ensure(again.is_ok(), || format!("told a second time: {again:?}"))
 }
 
-/// Checks that taking these from an axis of 4 reports the index at `position`, and gives zeros for
-/// indices out of range.
+/// Checks that taking elements at these indices from an axis of 4 reports the index at `position`,
+/// and gives zeros for indices out of range.
 fn take_tells<I: Index + TryFrom<i64> + Into<i64>, D: Compute>(
     stream: &StreamHandle<D>,
     indices: &[I],
@@ -63,8 +63,9 @@ fn take_tells<I: Index + TryFrom<i64> + Into<i64>, D: Compute>(
     ensure(taken.is_ok(), || format!("nothing was out of range, and a wait told {taken:?}"))
 }
 
-/// An index out of range is told by the next wait, once, by name: the first of its operation. It
-/// picks zeros and puts nothing; all else is done.
+/// The next wait reports an index out of range, once, with the right error: the first index of the
+/// operation. A gather gives zeros for such indices, and a scatter puts nothing; everything else is
+/// done.
 pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = gathering(harness)? else { return Ok(()) };
     take_tells(&stream, &[0_i32, -4, 4, 3, -5, 100], 2)?;
@@ -73,7 +74,7 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     take_tells(&stream, &[2_u32, u32::MAX, 4], 1)?;
     take_tells(&stream, &[1_i64, (1 << 32) + 1], 1)?;
 
-    // Positions count the indices, in row-major order of their view.
+    // Positions count the indices in C order of their view.
     let x = Array::<u16, D>::arange(&stream, 0, 6, 1)?;
     let by = Array::from_slice(&stream, &[2, 3], &[0, 9, 1, 7, 2, 3])?;
     let _ = x.take_flat(&stream, &by.transpose(), ERROR)?;
@@ -118,8 +119,9 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Every kind of wait reports an index error: of its own stream, and of streams it is ordered after.
-/// Several errors are reported in the order of submission. A wait for unrelated work reports none.
+/// Every kind of wait reports an index error: of its own stream, and of streams that it is ordered
+/// after. Several errors are reported in the order of submission. A wait for unrelated work reports
+/// no error.
 pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = gathering(harness)? else { return Ok(()) };
     let x = Array::<u8, D>::zeros(&stream, &[5])?;
@@ -160,8 +162,8 @@ pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     let scope = stream.scope(|scope| scope.download(&taken.view(), &mut back));
     tells(scope.map(drop), 12, "a scope")?;
 
-    // There are two streams, and neither is ordered after the other. Both have run, and events have
-    // shown it.
+    // There are two streams, and neither is ordered after the other. The work of both has run, and
+    // events have shown it.
     let third = context.stream()?;
     let (first, second) = (wrong(13)?, wrong(14)?);
     kept.push(x.take(&other, &first, 0, ERROR)?);
@@ -180,8 +182,8 @@ pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A gather waits for writers of its elements and its indices, later work waits for it, and a
-/// strict stream refuses it otherwise.
+/// A gather waits for work that writes its elements and its indices, later work waits for it, and a
+/// strict stream refuses it if it is not ordered.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = gathering(harness)? else { return Ok(()) };
     let two = context.stream()?;
@@ -207,7 +209,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         by.view_mut().fill(&one, 5)?;
         let taken = own.take(&two, &by, 0, ERROR)?;
         same(&taken.to_vec(&two)?, &[data[5]; 700], "what was taken at indices of another stream")?;
-        // The count is written beside the elements.
+        // The count is written next to the elements.
         let (mut room, mut count) = (Array::zeros(&one, &[700])?, Array::zeros(&one, &[])?);
         let mask = own.map(&one, |x| x.greater_equal(1 << 31))?;
         own.view().extract_into(&two, &mask, &mut room.view_mut(), &mut count.view_mut())?;
@@ -225,7 +227,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Arguments that do not fit are refused by name, and nothing is enqueued.
+/// Arguments that do not fit are refused with the right error, and nothing is enqueued.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = gathering(harness)? else { return Ok(()) };
     let x = Array::<u8, D>::zeros(&stream, &[3, 4])?;

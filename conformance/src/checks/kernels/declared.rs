@@ -78,10 +78,10 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// Each line backwards.
+    /// Reverses each line.
     pub(crate) struct Reverse(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
 
-    // SAFETY: each block reads and writes a line, by way of shared memory of its length.
+    // SAFETY: each block reads and writes one line, through shared memory of the line's length.
     image = unsafe { Image::ptx(LAWS, "reverse") };
 
     launch {
@@ -100,10 +100,10 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// A kernel whose launch has the blocks and threads that its arguments give.
+    /// A kernel whose launch has the numbers of blocks and threads that its arguments give.
     pub(crate) struct Asks(to: Out<u32>, blocks: u32, threads: u32, shared_bytes: u32);
 
-    // SAFETY: it is refused, whatever it is asked for.
+    // SAFETY: every launch of it is refused.
     image = unsafe { Image::ptx(LAWS, "scale") };
 
     launch {

@@ -12,7 +12,7 @@ const LINES: usize = 3;
 const LEN: usize = 70;
 const ALL: usize = LINES * LEN;
 
-/// Values of the two kernels of one declaration.
+/// The values for the two launches of one declaration.
 const VALUES: [[u32; 8]; 2] = [[0, 1, 2, 3, 4, 5, 6, 7], [1 << 20; 8]];
 
 /// Kernels with tables, shared memory, strides, values, and a number that differs between launches.
@@ -29,7 +29,7 @@ fn step<D: Launch>(
     let mut found = Array::uninit(on, &[ALL])?;
     LookUp::launch(on, &turned, &mut found, VALUES[0])?;
     Scale::launch(on, &found, &mut y.reborrow().slice_axis(0, ..ALL)?, 3)?;
-    // Writes what the kernel before it reads.
+    // Writes elements that the next kernel reads.
     LookUp::launch(on, &turned, &mut found, VALUES[1])?;
     Scale::launch(on, &found, &mut y.reborrow().slice_axis(0, ALL..2 * ALL)?, 5)?;
     Scale::launch(on, number, &mut y.reborrow().slice_axis(0, 2 * ALL..)?, 7)?;
@@ -45,7 +45,7 @@ fn due(x: &[u8], number: u32) -> Vec<u32> {
     [scaled(&found(VALUES[0]), 3), scaled(&found(VALUES[1]), 5), vec![7 * number]].concat()
 }
 
-/// The kinds of the arguments.
+/// The kinds of arguments.
 type Kinds = (
     devarray::recorded::Reads<u8>,
     devarray::recorded::Reads<u16>,
@@ -54,8 +54,8 @@ type Kinds = (
     devarray::recorded::Number<u32>,
 );
 
-/// A recording of kernels gives what the kernels give, with the arrays and numbers of each launch, wherever they
-/// begin.
+/// A recording of kernels gives the same results as the kernels, with the arrays and numbers of each launch,
+/// at any offset.
 pub fn recorded<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     let from: Vec<u8> = elements(3, 4 * ALL);

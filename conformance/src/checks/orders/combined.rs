@@ -1,4 +1,4 @@
-//! Elements combined by index: into places, and in segments.
+//! Elements combined by index: into positions of an array, and in segments.
 
 use devarray::{Array, StreamHandle, backend::Compute, function::Number};
 
@@ -7,7 +7,7 @@ use crate::{
     Harness, Outcome, Rng, checks::reductions::total, computing::ordering, patterns::SHAPES, violation::same,
 };
 
-/// The combination of elements: like calls do, and two of them.
+/// The way to combine elements: one of two that calls have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Sum,
@@ -19,7 +19,7 @@ const WAYS: [Way; 3] = [Way::Sum, Way::Minimum, Way::Maximum];
 
 /// A type whose elements are combined by index.
 trait Combined: Ordered + Number {
-    /// The elements for a place, in order, combined with the one there.
+    /// The elements for one position, in order, combined with the element there.
     fn put(before: Self, all: &[Self], way: Way) -> Self;
 }
 
@@ -53,7 +53,7 @@ pub(super) fn canonical(value: f32) -> f32 {
     if value.is_nan() { f32::from_bits(0x7fc0_0000) } else { value }
 }
 
-/// NaN wins, −0 is below +0.
+/// NaN wins, and −0 is less than +0.
 fn extreme(way: Way, a: f32, b: f32) -> f32 {
     let is_less = |a: f32, b: f32| a < b || (a == b && a.is_sign_negative() && b.is_sign_positive());
     match way {
@@ -64,8 +64,9 @@ fn extreme(way: Way, a: f32, b: f32) -> f32 {
     }
 }
 
-/// Elements for one place of any axis of any view are combined with the one there, each repeat of
-/// an index; places that nothing goes to, and bytes beside the view, stay to the bit.
+/// All elements for one position, along any axis of any view, are combined with the element there,
+/// for each repetition of an index. Positions without an index, and bytes beside the view, keep
+/// their bits.
 pub fn put<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -177,8 +178,8 @@ pub fn segments<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Floats added by index have the value of their sum, beside any other elements and
-/// places: one place among others, alone, in segments, with weights.
+/// Floats that are added by index have the value of their sum, whatever other elements and
+/// positions there are: one position among others, alone, in segments, with weights.
 pub fn sums<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (salt, (len, places)) in
@@ -204,7 +205,7 @@ pub fn sums<D: Compute>(harness: &Harness<D>) -> Outcome {
         let put: Vec<f32> =
             due.iter().zip(&each).map(|(sum, all)| if all.is_empty() { 0.5 } else { 0.5 + sum }).collect();
         bits_are(&y.to_vec(&stream)?, &put, &what)?;
-        // Each alone, side by side.
+        // Each sum alone, side by side in segments.
         let mut offsets = vec![0_i64];
         each.iter().for_each(|all| offsets.push(offsets.last().unwrap_or(&0) + number(all.len())));
         let line = Array::from_slice(&stream, &[len], &each.concat())?;

@@ -1,12 +1,12 @@
-//! Searches, counts, and results whose number of rows only the device knows.
+//! Searches, counts, and results whose number of rows is known only on the device.
 
 use devarray::{Array, StreamHandle, backend::Compute, function::Number, order::Side};
 
 use super::naive::{Ordered, Shown, Target, bits_are, each_type, number, order_of};
 use crate::{Harness, Outcome, Rng, computing::ordering, patterns::SHAPES, violation::same};
 
-/// The number of an ascending line's elements below each element, or not above it; and the number
-/// of elements in each interval of ascending edges.
+/// The number of elements of an ascending line that are below each element, or not above it; and
+/// the number of elements in each interval of ascending edges.
 pub fn searches<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -93,13 +93,13 @@ pub fn counts<D: Compute>(harness: &Harness<D>) -> Outcome {
         x.view().transpose().bincount_into(&stream, &mut to.pattern.view_mut(&mut to.array)?)?;
         to.holds(&stream, &due, &what)?;
     }
-    // Many of one number.
+    // Many equal numbers.
     let x = Array::full(&stream, &[100_000], 3_u8)?;
     same(&x.bincount(&stream, 5)?.to_vec(&stream)?, &[0, 0, 0, 100_000, 0], "100,000 of one number")
 }
 
-/// The distinct elements, and the positions of elements that are not zero: how many there are, which
-/// fit, and that the rest of the room stays.
+/// The distinct elements, and the positions of elements that are not zero: their number, the rows
+/// that fit, and that the rest of the room does not change.
 pub fn rows<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

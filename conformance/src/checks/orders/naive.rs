@@ -1,4 +1,4 @@
-//! The order, and elements with many equals, without a thought for speed.
+//! A naive form of the order, and elements with many equals.
 
 use std::cmp::Ordering;
 
@@ -7,17 +7,17 @@ use devarray::{Bool, Device, StreamHandle, function::Computable};
 pub(super) use crate::checks::shown::{Shown, Target, bits_are};
 use crate::{Rng, Violation};
 
-/// An element type, as the order sees it.
+/// An element type with the order of elements.
 pub(in crate::checks) trait Ordered: Computable {
-    /// The order of two elements; equals are equal.
+    /// The order of two elements; equal elements are equal.
     fn order(self, other: Self) -> Ordering;
 
-    /// Whether it is no number.
+    /// Whether it is a NaN.
     fn is_nan(self) -> bool {
         false
     }
 
-    /// Draws one of a few values, or a rare one, so that many elements are equal.
+    /// A random element: one of a few values, or a rare one, so that many elements are equal.
     fn made(rng: &mut Rng) -> Self;
 }
 
@@ -77,7 +77,7 @@ floats! {
     f64: 0x7ff8_0000_0000_0001, 0xfff8_1234_5678_9abc;
 }
 
-/// Calls a function of an element type, another in each case.
+/// Calls a function with an element type, another one in each case.
 macro_rules! each_type {
     ($run:ident, $case:expr, $arguments:tt) => {
         match $case % 6 {
@@ -94,25 +94,25 @@ macro_rules! each_type {
 pub(super) use each_type;
 
 impl<T: Ordered, D: Device> Shown<T, D> {
-    /// Elements with many equals, behind a layout that may repeat some.
+    /// Elements with many equals, and with a layout that may repeat some.
     pub(super) fn new(stream: &StreamHandle<D>, rng: &mut Rng, shape: &[usize]) -> Result<Self, Violation> {
         Self::made(stream, rng, shape, T::made)
     }
 }
 
-/// The places, in C order, of the lines of a shape along an axis.
+/// For each line of a shape along an axis, the positions of its elements in C order.
 pub(super) fn lines(shape: &[usize], axis: usize) -> Vec<Vec<usize>> {
     let [outer, extent, inner] = around(shape, axis);
     let start = |line: usize| line / inner.max(1) * extent * inner + line % inner.max(1);
     (0..outer * inner).map(|line| (0..extent).map(|at| start(line) + at * inner).collect()).collect()
 }
 
-/// The shape as three extents: before, along and after an axis.
+/// A shape as three extents: before, along and after an axis.
 pub(super) fn around(shape: &[usize], axis: usize) -> [usize; 3] {
     [shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product()]
 }
 
-/// The positions of a line in order.
+/// The positions of a line's elements, sorted.
 pub(super) fn order_of<T: Ordered>(line: &[T], descending: bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..line.len()).collect();
     order.sort_by(|&a, &b| {

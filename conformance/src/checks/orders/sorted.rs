@@ -1,26 +1,26 @@
-//! Elements in order, the first of the order, and places between neighbours.
+//! Sorted elements, the first elements of the order, and values between neighbours.
 
 use devarray::{Array, StreamHandle, backend::Compute};
 
 use super::naive::{Ordered, Shown, Target, bits_are, each_type, lines, number, order_of};
 use crate::{Harness, Outcome, Rng, computing::ordering, patterns::SHAPES, violation::same};
 
-/// An axis of a shape that has one, counted from either end.
+/// An axis of a shape that has at least one, counted from either end.
 fn any_axis(rng: &mut Rng, shape: &[usize]) -> (usize, isize) {
     let axis = rng.below(shape.len());
     let from_end = if rng.below(2) == 0 { shape.len().cast_signed() } else { 0 };
     (axis, axis.cast_signed() - from_end)
 }
 
-/// Elements and positions along any axis of any layout are in the one total order, stable from either
-/// end; bits stay, and so do bytes beside a result.
+/// Elements and positions along any axis of any layout are sorted in the one total order, stable in both
+/// directions; elements keep their bits, and bytes beside a result do not change.
 pub fn sort<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
         let shape = SHAPES[1 + rng.below(SHAPES.len() - 1)];
         each_type!(sort_case, case, (&stream, &mut rng, shape))?;
     }
-    // Lines that no cache of a block holds.
+    // Lines that are too long for the shared memory of a block.
     let mut rng = Rng::new(harness.seed());
     for (case, shape) in [[1, 70_000], [300, 257], [5000, 3]].iter().enumerate() {
         each_type!(sort_case, case, (&stream, &mut rng, shape))?;
@@ -57,7 +57,7 @@ fn sort_case<T: Ordered, D: Compute>(stream: &StreamHandle<D>, rng: &mut Rng, sh
     places.holds(stream, &positions, &format!("argsort into a view of {what}"))
 }
 
-/// The first of the order begin the whole order, with their positions.
+/// The first elements of the order are the start of the whole order, with their positions.
 pub fn top<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -103,7 +103,7 @@ fn top_case<T: Ordered, D: Compute>(stream: &StreamHandle<D>, rng: &mut Rng, sha
     second.holds(stream, &positions, &what)
 }
 
-/// Values between two neighbours of the order, each operation rounded once; NaN where there is one.
+/// Values between two neighbours of the order, with each operation rounded once; NaN if there is a NaN.
 pub fn quantiles<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for mut rng in harness.rngs() {
@@ -129,7 +129,7 @@ pub fn quantiles<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&odd.median(&stream, 0)?.to_vec(&stream)?, &[4.5], "the median of five")
 }
 
-/// The rule, in the type.
+/// The rule for a quantile, computed in the type.
 fn quantile(mut line: Vec<f32>, q: f64) -> f32 {
     line.sort_by(|&a, &b| a.order(b));
     let nan = f32::from_bits(0x7fc0_0000);

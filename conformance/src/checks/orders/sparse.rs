@@ -1,4 +1,4 @@
-//! Rows of sparse matrices times vectors, and times the columns of matrices.
+//! Rows of sparse matrices multiplied by vectors, and by the columns of matrices.
 
 use devarray::{
     Array, StreamHandle,
@@ -19,8 +19,8 @@ use crate::{
     violation::same,
 };
 
-/// Each row is the sum of its products, rounded one by one, whatever columns it has; a column or an offset
-/// without a place is told, and all else is done.
+/// Each row is the sum of its products, rounded one by one, whatever columns it has. A column or an offset
+/// that is out of range is reported, and everything else is done.
 pub fn sparse<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -32,7 +32,7 @@ pub fn sparse<D: Compute>(harness: &Harness<D>) -> Outcome {
         let x = Shown::<f32, D>::new(&stream, &mut rng, shapes[case % 4])?;
         rows_are(&stream, &mut rng, &x, &offsets, len)?;
     }
-    // Rows that are cut into lanes and segments, beside short ones.
+    // Rows that are divided into lanes and segments, next to short ones.
     let mut rng = Rng::new(harness.seed());
     let x = Shown::<f32, D>::made(&stream, &mut rng, &[900], |rng| rng.below(2000) as f32 / 7.0 - 100.3)?;
     rows_are(&stream, &mut rng, &x, &[0, 3, 900, 900, 2500, 40_000, 40_007], 40_010)?;
@@ -88,7 +88,7 @@ fn rows_are<D: Compute>(
     to.holds(stream, &due, &what)
 }
 
-/// Columns and offsets that have no place.
+/// Columns and offsets that are out of range.
 fn told<D: Compute>(stream: &StreamHandle<D>) -> Outcome {
     let due = |fault, position, value, bound| IndexError {
         operation: GatherOperation::CsrDot,
@@ -108,7 +108,7 @@ fn told<D: Compute>(stream: &StreamHandle<D>) -> Outcome {
     let found = math::csr_dot(stream, &values, &outside, &ends(&[0, 2, 4])?, &x)?;
     tells(stream, due(IndexFault::Outside, 1, 3, 3))?;
     same(&found.to_vec(stream)?, &[1.0, 4.0], "rows beside columns without a place")?;
-    // Also of values that are in no row.
+    // This also holds for values that belong to no row.
     let found = math::csr_dot(stream, &values, &outside, &ends(&[2, 3])?, &x)?;
     tells(stream, due(IndexFault::Outside, 1, 3, 3))?;
     same(&found.to_vec(stream)?, &[4.0], "a row between columns without a place")?;

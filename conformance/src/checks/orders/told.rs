@@ -1,4 +1,4 @@
-//! Indices that have no place, the order among operations, and refusals.
+//! Indices that are out of range, the order among operations, and refusals.
 
 use devarray::{
     Array, Error, LayoutError, StreamHandle,
@@ -14,7 +14,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// Checks that the next wait tells of this, and the one after of nothing.
+/// Checks that the next wait reports this error, and the wait after it none.
 pub(super) fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
     let told = stream.synchronize();
     let is_due = matches!(&told, Err(Error::Index { error, .. }) if *error == due);
@@ -23,8 +23,9 @@ pub(super) fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Ou
     ensure(again.is_ok(), || format!("told a second time: {again:?}"))
 }
 
-/// An index that has no place is told by the next wait, once, by name; so is a group that needs an
-/// element and has none, and the first row that there was no room for. All else is done.
+/// The next wait reports, once and with the right error, an index that is out of range, a group
+/// that needs an element and has none, and the first row for which there was no room. Everything
+/// else is done.
 pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     use GatherOperation::{BinCount, NonZero, PutAdd, PutMaximum, SegmentMinimum, SegmentSum, Unique};
     let Some((context, stream)) = ordering(harness)? else { return Ok(()) };
@@ -74,8 +75,8 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A call waits for writers of its inputs, later work waits for it, and a strict stream refuses it
-/// otherwise.
+/// A call waits for work that writes its inputs, later work waits for it, and a strict stream
+/// refuses it if it is not ordered.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = ordering(harness)? else { return Ok(()) };
     let two = context.stream()?;
@@ -109,7 +110,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Arguments that do not fit are refused by name, and nothing is enqueued.
+/// Arguments that do not fit are refused with the right error, and nothing is enqueued.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = ordering(harness)? else { return Ok(()) };
     let mut x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
@@ -141,7 +142,7 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     ensure(matches!(other, Err(Error::DeviceMismatch { .. })), || format!("another context: {other:?}"))?;
     same(&[context.statistics().orders], &[before], "calls that were enqueued")?;
     same(&x.to_vec(&stream)?, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "elements after refusals")?;
-    // Nothing to do is not enqueued either.
+    // A call that has nothing to do is not enqueued either.
     same(&none.sort(&stream, 0)?.to_vec(&stream)?, &[], "nothing in order")?;
     same(&[context.statistics().orders], &[before], "calls of nothing that were enqueued")
 }

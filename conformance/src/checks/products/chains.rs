@@ -1,4 +1,4 @@
-//! An element of a product as it is defined, without a thought for speed.
+//! The naive form of an element of a product, by its definition.
 
 use devarray::function::Number;
 
@@ -7,18 +7,19 @@ use crate::{Rng, checks::reductions::total};
 /// The number of products in one chain.
 const CHAIN: usize = 4096;
 
-/// An element type with its products.
+/// An element type with its definition of products.
 pub(super) trait Multiplied: Number {
     /// The element of a row and a column.
     fn element(row: &[Self], column: &[Self]) -> Self;
 
-    /// The element, with a (first) chain that starts from a number.
+    /// The element, with a first chain that starts from a number.
     fn element_onto(start: Self, row: &[Self], column: &[Self]) -> Self;
 
-    /// `alpha * y + beta * c`, each operation rounded.
+    /// `alpha * y + beta * c`, with each operation rounded.
     fn combined(alpha: Self, y: Self, beta: Self, c: Self) -> Self;
 
-    /// An element whose products are rounded, wrap, or are rare.
+    /// A random element: products of such elements are rounded or wrap, or the element is a rare
+    /// value.
     fn made(rng: &mut Rng) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! Products that need not be exact: within their bound, and exact where nothing else is permitted.
+//! Products that need not be exact: they are within their bound, and exact if nothing else is allowed.
 
 use devarray::{
     Array, Element, Error, StreamHandle, backend::Compute, function::ElementType, product::Precision,
@@ -18,8 +18,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// With `Precision::Fast` each element is within the bound, for shapes, layouts and types of all kinds; of
-/// types that have no fast form it is the exact one. A device may say that a library is missing.
+/// With `Precision::Fast`, each element is within the bound, for all kinds of shapes, layouts and types; for
+/// types without a fast form it is the exact value. A device may report that a library is missing.
 pub fn fast<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -42,7 +42,7 @@ fn half<D: Compute>(stream: &StreamHandle<D>, rng: &mut Rng, shapes: Shapes, of:
     bounded(stream, rng, shapes, of, (bits, |bits: u16| half_value(of, bits.into())))
 }
 
-/// A product of elements with the bits of `bits` and the values of `value`.
+/// A product of elements, whose bits `bits` gives and whose values `value` gives.
 fn bounded<W: Element, D: Compute>(
     stream: &StreamHandle<D>,
     rng: &mut Rng,
@@ -50,7 +50,7 @@ fn bounded<W: Element, D: Compute>(
     of: ElementType,
     (bits, value): (impl Fn(f32) -> W, impl Fn(W) -> f32),
 ) -> Outcome {
-    // None so small that a product of two, or a sum that cancels, underflows.
+    // No number is so small that a product of two, or a sum that cancels, underflows.
     let mut number = |rng: &mut Rng| {
         let magnitude = 0.25 + rng.below(1000) as f32 / 256.0;
         bits(if rng.below(2) == 0 { magnitude } else { -magnitude })

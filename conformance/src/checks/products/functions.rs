@@ -1,4 +1,4 @@
-//! Functions of the elements of products, and chains that start from the result's elements.
+//! Functions of the elements of products, and chains that start from the elements of the result.
 
 use devarray::{
     Array, ErasedArray, StreamHandle,
@@ -17,8 +17,8 @@ use crate::{
     violation::same,
 };
 
-/// A function sees each element of the product, rounded to its type, and further operands, in any layouts;
-/// bytes beside a result stay.
+/// A function gets each element of the product, rounded to its type, and other operands with any layouts;
+/// bytes beside a result do not change.
 pub fn mapped<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -61,9 +61,9 @@ fn mapped_case<T: Multiplied, D: Compute>(
     to.holds(stream, &due, &format!("into a view, {what}"))
 }
 
-/// A function sees elements that are rounded to their type, and its result may be of another one.
+/// A function gets elements that are rounded to their type, and its result may have another type.
 fn rounded<D: Compute>(stream: &StreamHandle<D>) -> Outcome {
-    // 2048 and 1, whose sum is no f16; 256 and 1, no bf16: ties to even.
+    // 2048 + 1 is not an f16, and 256 + 1 not a bf16: ties go to even.
     for (of, row, ones) in [
         (ElementType::F16, [0x6800_u16, 0x3c00], [0x3c00_u16; 2]),
         (ElementType::BF16, [0x4380, 0x3f80], [0x3f80; 2]),
@@ -81,7 +81,7 @@ fn rounded<D: Compute>(stream: &StreamHandle<D>) -> Outcome {
     same(&found.to_vec(stream)?, &[-56_000], "an integer that wrapped, widened")
 }
 
-/// A result may be an operand of the function that takes its place, also one of another type.
+/// A result may also be an operand of the function whose result replaces it, also if it has another type.
 pub fn updated<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

@@ -10,7 +10,7 @@ use crate::{
     violation::same,
 };
 
-/// Shapes of two operands, and of their product.
+/// The shapes of two operands, and of their product.
 pub(super) type Shapes = (&'static [usize], &'static [usize], &'static [usize]);
 
 /// Squares, edges of tiles, rows and columns, batches that broadcast.
@@ -31,7 +31,7 @@ pub(super) const SHAPES: &[Shapes] = &[
     (&[129, 1], &[1, 31], &[129, 31]),
 ];
 
-/// Calls a function for one of the types, by the number of a case.
+/// Calls a function with one of the types, chosen by the number of a case.
 macro_rules! each_type {
     ($run:ident, $case:expr, $arguments:tt) => {
         match $case % 9 {
@@ -50,7 +50,8 @@ macro_rules! each_type {
 
 pub(super) use each_type;
 
-/// Each element of a product of any shapes and layouts is its chain; bytes beside a result stay.
+/// Each element of a product, for any shapes and layouts, is the value of its chain; bytes beside a result do
+/// not change.
 pub fn shapes<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -82,7 +83,7 @@ fn elements<T: Multiplied, D: Compute>(a: &Shown<T, D>, b: &Shown<T, D>, product
     of_each(a, b, product, |_, row, column| T::element(row, column))
 }
 
-/// A value of each element, by its number, row and column.
+/// A value for each element, computed from its number, row and column.
 pub(super) fn of_each<T: Element, R, D: Compute>(
     a: &Shown<T, D>,
     b: &Shown<T, D>,
@@ -116,7 +117,7 @@ pub(super) fn of_each<T: Element, R, D: Compute>(
     due
 }
 
-/// The matrix of an operand that is multiplied for a number of the batch.
+/// The number of the operand's matrix that is multiplied for this number of the batch.
 fn place(mut number: usize, batch: &[usize], of: &[usize]) -> usize {
     let (mut place, mut step) = (0, 1);
     for (axis, &extent) in batch.iter().enumerate().rev() {
@@ -129,7 +130,7 @@ fn place(mut number: usize, batch: &[usize], of: &[usize]) -> usize {
     place
 }
 
-/// A row has one value: alone, in a batch, from transposed and from sliced operands, in any part of a
+/// A row has the same value alone, in a batch, from transposed and from sliced operands, and in any part of a
 /// result.
 pub fn one_value<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
@@ -159,7 +160,7 @@ pub fn one_value<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Longer products are chains of 4,096, and their sum.
+/// Longer products are the sum of chains of 4,096.
 pub fn long<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     let mut rng = Rng::new(harness.seed());
@@ -183,7 +184,7 @@ fn long_case<T: Multiplied, D: Compute>(
     bits_are(&found, &elements(&a, &b, &[m, n]), &what)
 }
 
-/// NaN is the canonical one, the chain gives infinities and zeros, and subnormals are kept.
+/// NaN is the canonical one, chains give infinities and zeros, and subnormals are kept.
 pub fn special<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     let (least, nan) = (f32::from_bits(1), f32::from_bits(0xffc1_2345));
@@ -197,7 +198,7 @@ pub fn special<D: Compute>(harness: &Harness<D>) -> Outcome {
         ([-0.0, -0.0], [1.0, 1.0], 0.0),
         ([-1.0, 0.0], [least, -0.0], -least),
         ([tiny, tiny], [0.5, 0.25], f32::from_bits(0x000c_0000)),
-        // A product that is rounded first loses its last bits.
+        // A product that was rounded first would lose its last bits.
         ([1.0, 1.0 + f32::EPSILON], [-1.0 - 2.0 * f32::EPSILON, 1.0 + f32::EPSILON], f32::EPSILON.powi(2)),
         ([3e38, -3e38], [2.0, 2.0], f32::INFINITY),
     ] {

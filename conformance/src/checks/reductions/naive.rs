@@ -1,6 +1,6 @@
-//! The order of additions, as it is described, without a thought for speed.
+//! A naive form of the order of additions, by its description.
 
-/// Two elements combined, the earlier first.
+/// A function that combines two elements, the earlier one first.
 pub(in crate::checks) type Combined<T> = fn(T, T) -> T;
 
 /// The total of all elements, before it is combined with the identity; `None` if there are none.
@@ -29,7 +29,7 @@ fn segment_total<T: Copy>(segment: &[T], combine: Combined<T>) -> T {
     lanes[0]
 }
 
-/// The scan: each element with all before it, or only those.
+/// A scan: each element combined with all elements before it, or only those before it.
 pub(super) fn running<T: Copy>(values: &[T], identity: T, exclusive: bool, combine: Combined<T>) -> Vec<T> {
     (0..values.len())
         .map(|at| {
@@ -43,7 +43,7 @@ pub(super) fn running<T: Copy>(values: &[T], identity: T, exclusive: bool, combi
         .collect()
 }
 
-/// The total of the left half with the total of the right one.
+/// The total of the left half combined with the total of the right half.
 fn halves<T: Copy>(block: &[T], combine: Combined<T>) -> T {
     if let [one] = block {
         return *one;

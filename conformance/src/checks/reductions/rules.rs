@@ -1,4 +1,4 @@
-//! Extremes, truth and empty reductions; axes, gaps and order.
+//! Extremes, truth values and empty reductions; axes, gaps and order.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub fn integers<D: Compute>(harness: &Harness<D>) -> Outcome {
     cases(&stream, &Line::new(ElementType::Bool, &[1, 0, 7, 255]), &[(sum, 3)])
 }
 
-/// NaN wins; −0 is less than +0; other types keep theirs.
+/// NaN wins, and −0 is less than +0; other types keep their order.
 pub fn extrema<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     let (min, max) = (ReduceOperation::Minimum, ReduceOperation::Maximum);
@@ -63,8 +63,8 @@ pub fn extrema<D: Compute>(harness: &Harness<D>) -> Outcome {
     cases(&stream, &Line::new(ElementType::Bool, &[2, 0]), &[(min, 0), (max, 1)])
 }
 
-/// `argmin` and `argmax` name the first NaN, else the first of equals, in row-major order of the
-/// reduced axes.
+/// `argmin` and `argmax` give the position of the first NaN, otherwise of the first of equal
+/// elements, in C order of the reduced axes.
 pub fn places<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     let (least, greatest) = (ReduceOperation::ArgMinimum, ReduceOperation::ArgMaximum);
@@ -83,7 +83,7 @@ pub fn places<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&found(table.transpose(), least)?, &[1], "the least of a transposed table")
 }
 
-/// Any value but 0 is true, NaN too.
+/// Any value except 0 is true, also NaN.
 pub fn truth<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     let (any, all, count) = (ReduceOperation::Any, ReduceOperation::All, ReduceOperation::CountNonzero);
@@ -94,7 +94,8 @@ pub fn truth<D: Compute>(harness: &Harness<D>) -> Outcome {
     cases(&stream, &Line::of(&[0_i64, 1 << 40]), &[(any, 1), (all, 0), (count, 1)])
 }
 
-/// The reduction of nothing has a value, or is an error; and a result of no elements is nothing.
+/// A reduction of nothing has a value or is an error; a reduction with a result of no elements does
+/// nothing.
 pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     let nan = canonical(ElementType::F64, f64::NAN.to_bits());
@@ -131,8 +132,8 @@ pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&sums, &[0; 3], "three sums of nothing")
 }
 
-/// Any axes of any layout are reduced, the axes that stay are in order, and positions count along
-/// the axes of the elements.
+/// Any axes of any layout are reduced, the remaining axes keep their order, and positions count
+/// along the axes of the elements.
 pub fn axes<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -192,7 +193,7 @@ fn index(shape: &[usize], mut number: usize) -> Vec<usize> {
     index
 }
 
-/// The result is a view of any layout: its elements are written, and bytes between them are not.
+/// The result is a view of any layout: its elements are written, and no bytes between them.
 pub fn gaps<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for mut rng in harness.rngs() {
@@ -228,8 +229,8 @@ pub fn gaps<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A reduction waits for writers of its elements, later work waits for it, a strict stream refuses
-/// it otherwise; and axes that are not there are refused by name.
+/// A reduction waits for work that writes its elements, later work waits for it, and a strict
+/// stream refuses it if it is not ordered. Axes that do not exist are refused with the right error.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = reducing(harness)? else { return Ok(()) };
     let two = context.stream()?;

@@ -1,4 +1,4 @@
-//! Sums and products of floats, which have one value.
+//! Sums and products of floats: each has exactly one value.
 
 use devarray::{
     Array, ErasedView, StreamHandle,
@@ -15,7 +15,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// Numbers of many sizes, so that another order of additions is another sum.
+/// Numbers of many magnitudes, so that another order of additions gives another sum.
 fn uneven(salt: u64, len: usize) -> Vec<f32> {
     let bits: Vec<u32> = elements(salt, len);
     bits.iter().map(|bits| f32::from_bits(bits & 0x8fff_ffff | 0x3800_0000)).collect()
@@ -43,7 +43,7 @@ fn sum(values: &[f32]) -> u64 {
     u64::from((0.0 + naive::total(values, |a, b| a + b).unwrap_or(0.0)).to_bits())
 }
 
-/// A sum, and a product, has the value that the order of its elements' number gives.
+/// A sum or a product has the value given by the order that the number of elements decides.
 pub fn sums<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for len in [1, 2, 3, 31, 1023, 1024, 1025, 2500, 16_384, 16_385, 40_000] {
@@ -93,7 +93,7 @@ pub fn layouts<D: Compute>(harness: &Harness<D>) -> Outcome {
     let spread: Vec<f32> = values.iter().flat_map(|&x| [x, 1e30]).collect();
     let strided = Array::from_slice(&stream, &[rows, len, 2], &spread)?;
     check(strided.slice_axis(2, ..1)?.squeeze_axes(&[2])?.as_erased(), "sums of rows with gaps")?;
-    // Row-major over both reduced axes, whichever is the faster in memory.
+    // C order over both reduced axes, whichever is faster in memory.
     let whole = Reduction::new(ReduceOperation::Sum);
     for (view, what) in [(c.view(), "C"), (f.transpose(), "F")] {
         let found = reduced(&stream, ElementType::F32, view.as_erased(), &whole)?;
@@ -120,7 +120,7 @@ pub fn layouts<D: Compute>(harness: &Harness<D>) -> Outcome {
 pub fn halves<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for of in [ElementType::F16, ElementType::BF16] {
-        // Whole numbers, which both types hold.
+        // Whole numbers, which both types can represent.
         let values: Vec<f32> = (0..3000_u16).map(|at| f32::from(at * 7 % 19) - 8.0).collect();
         let bits: Vec<u64> = values.iter().map(|&x| half_bits(of, f64::from(x))).collect();
         let array = Line::new(of, &bits).array(&stream, &[values.len()])?;
@@ -139,8 +139,8 @@ pub fn halves<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A mean is the sum over the number, a variance the sum of squared deviations from it over the
-/// number less `ddof`.
+/// A mean is the sum divided by the number; a variance is the sum of squared deviations from the
+/// mean, divided by the number minus `ddof`.
 pub fn mean<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for len in [1_u16, 2, 1000, 2077] {
@@ -164,7 +164,7 @@ pub fn mean<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Running sums, products, least and greatest, inclusive and exclusive, along any axis.
+/// Running sums, products, minima and maxima, inclusive and exclusive, along any axis.
 pub fn running<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     type Case = (ScanOperation, bool, f32, naive::Combined<f32>);

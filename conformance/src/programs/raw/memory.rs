@@ -1,11 +1,11 @@
-//! The memories of a raw program, as they are after one operation after another.
+//! The memories of a raw program, as they are after each operation in turn.
 
 use super::Bytes;
 
-/// The sizes of memories, in bytes: the memories of a kind in turn.
+/// The sizes of memories in bytes, used in turn for the memories of a kind.
 const SIZES: [usize; 4] = [64, 16, 100, 256];
 
-/// The place of bytes: rows of one memory.
+/// A block of bytes: rows of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) memory: usize,
@@ -16,13 +16,13 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The place of every byte, row after row.
+    /// The positions of all bytes, row after row.
     pub(super) fn places(&self) -> Vec<usize> {
         let row = |row: usize| (0..self.width).map(move |byte| self.at + row * self.pitch + byte);
         (0..self.rows).flat_map(row).collect()
     }
 
-    /// Whether the two have a byte in common.
+    /// Whether both have a byte in common.
     pub(super) fn meets(&self, other: &Self) -> bool {
         let places = other.places();
         self.memory == other.memory && self.places().iter().any(|place| places.contains(place))
@@ -40,7 +40,7 @@ pub(super) struct Memory {
     pub(super) bytes: Vec<u8>,
     /// The bytes that somebody wrote.
     pub(super) written: Vec<bool>,
-    /// Accesses to it: the operation, where, and whether it wrote.
+    /// The accesses to it: the operation, the bytes, and whether it wrote.
     pub(super) touches: Vec<(usize, Block, bool)>,
 }
 
@@ -51,15 +51,15 @@ impl Memory {
         Self { name, on_host, born, freed: false, bytes: vec![0; len], written, touches: Vec::new() }
     }
 
-    /// The block that some bytes stand for.
+    /// The block for some bytes.
     pub(super) fn block(&self, memory: usize, bytes: Bytes) -> Block {
         let at = bytes.at % self.bytes.len();
         let width = bytes.len.clamp(1, self.bytes.len() - at);
         Block { memory, at, pitch: width, width, rows: 1 }
     }
 
-    /// The block cut to at most `width`, with as many rows as fit, up to `rows`, and `gap` bytes
-    /// between them.
+    /// The block cut to at most `width`, with as many rows as fit, up to `rows`, and with `gap`
+    /// bytes between them.
     pub(super) fn rows(&self, mut block: Block, width: usize, rows: usize, gap: usize) -> Block {
         (block.width, block.pitch) = (width, width + gap);
         block.rows = 1 + (self.bytes.len() - block.at - width) / block.pitch;
@@ -71,7 +71,7 @@ impl Memory {
         block.places().iter().all(|&place| self.written[place])
     }
 
-    /// Each byte with whether somebody wrote it.
+    /// Each byte, and whether somebody wrote it.
     pub(super) fn read(&self, block: &Block) -> Vec<(u8, bool)> {
         block.places().iter().map(|&place| (self.bytes[place], self.written[place])).collect()
     }

@@ -1,5 +1,5 @@
-//! The order of a raw program's operations: the operations before each stream and the host, and the
-//! waits inserted where one is missing.
+//! The order of a raw program's operations: the operations before each stream and before the host,
+//! and the waits that are inserted where one is missing.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Script {
-    /// Issues an operation of a stream, or of the host; its number.
+    /// Issues an operation of a stream, or of the host. Returns its number.
     pub(super) fn issue(&mut self, stream: Option<usize>, op: Value) -> usize {
         let number = self.ops.len();
         self.ops.push(op);
@@ -25,14 +25,14 @@ impl Script {
         number
     }
 
-    /// Puts in the waits that order the next operation after these.
+    /// Inserts the waits that order the next operation after these.
     pub(super) fn order(&mut self, stream: Option<usize>, join: Join, earlier: &Numbers) {
         loop {
             let behind = |number: &&usize| {
                 self.host.contains(number)
                     || stream.is_some_and(|stream| self.streams[stream].contains(number))
             };
-            // The last first: an operation after it is also after much else.
+            // The last one first: an operation after it is also after many others.
             let Some(&open) = earlier.iter().rev().find(|number| !behind(number)) else { return };
             let Some(other) = self.stream_of[open] else {
                 unreachable!("what the host did is behind all that follows")
@@ -59,7 +59,7 @@ impl Script {
         }
     }
 
-    /// Records an event in the place of the oldest; which.
+    /// Records an event, which replaces the oldest one. Returns the number of the event.
     pub(super) fn record(&mut self, stream: usize) -> usize {
         let event = self.recorded % EVENTS;
         self.recorded += 1;
@@ -83,7 +83,8 @@ impl Script {
         self.host.extend(self.streams.iter().flatten());
     }
 
-    /// Issues an operation that reads and writes these, ordered after all that it conflicts with.
+    /// Issues an operation with these reads and writes, ordered after everything that it conflicts
+    /// with.
     pub(super) fn touch(&mut self, stream: Option<usize>, join: Join, op: Value, sides: &[(&Block, bool)]) {
         let mut earlier = Numbers::new();
         for (side, write) in sides {

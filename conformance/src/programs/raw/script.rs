@@ -1,4 +1,4 @@
-//! The operations that a raw program issues, with all that orders them.
+//! The operations that a raw program issues, including those that order the others.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,24 @@ use super::{
     memory::{Block, Memory},
 };
 
-/// Events of a program: the next that is recorded takes the place of the oldest.
+/// The number of events of a program: the next one that is recorded replaces the oldest.
 pub(super) const EVENTS: usize = 3;
-/// Device memories that a program has at once.
+/// The most device memories that a program has at once.
 const MOST_BUFFERS: usize = 6;
 
 /// Operations, by number.
 pub(super) type Numbers = BTreeSet<usize>;
 
-/// A program as it is issued, one operation after another, beside the bytes of each memory and the
-/// operations that each stream and the host have behind them.
+/// A program as it is issued, one operation after another, with the bytes of each memory and the
+/// operations that each stream and the host are ordered after.
 pub(super) struct Script {
     pub(super) memories: Vec<Memory>,
     pub(super) ops: Vec<Value>,
     /// The stream of each operation, if it has one.
     pub(super) stream_of: Vec<Option<usize>>,
-    /// Operations that the next one of each stream comes after.
+    /// For each stream, the operations that its next one comes after.
     pub(super) streams: Vec<Numbers>,
-    /// Operations that the host comes after.
+    /// The operations that the host comes after.
     pub(super) host: Numbers,
     pub(super) events: [Option<Numbers>; EVENTS],
     pub(super) recorded: usize,
@@ -54,7 +54,7 @@ impl Script {
         script
     }
 
-    /// The program as a line.
+    /// The program as a line of JSON.
     pub(super) fn line(&self) -> Value {
         let named = |memory: &Memory| json!({"id": memory.name, "bytes": memory.bytes.len()});
         let mut buffers: Vec<Value> = self.memories[..self.buffers].iter().map(named).collect();
@@ -73,12 +73,12 @@ impl Script {
         })
     }
 
-    /// The pinned memories, and their bytes in the end.
+    /// The pinned memories, and their bytes at the end.
     pub(super) fn hosts(&self) -> impl Iterator<Item = (&str, &Vec<u8>)> {
         self.memories.iter().filter(|m| m.on_host).map(|memory| (memory.name.as_str(), &memory.bytes))
     }
 
-    /// One of the memories that there are.
+    /// One of the memories that exist.
     fn one_of(&self, number: usize, on_host: bool) -> Option<usize> {
         let there = |at: &usize| self.memories[*at].on_host == on_host && !self.memories[*at].freed;
         let all: Vec<usize> = (0..self.memories.len()).filter(there).collect();
@@ -90,7 +90,7 @@ impl Script {
         Some(self.memories[memory].block(memory, bytes))
     }
 
-    /// Two blocks cut to one width and number of rows; none if they share a byte.
+    /// Two blocks cut to one width and one number of rows; none if they share a byte.
     fn blocks(
         &self,
         to: Option<Block>,
@@ -107,7 +107,7 @@ impl Script {
         (!both[0].meets(&both[1])).then_some(both)
     }
 
-    /// Puts in an operation, and its waits before it; nothing if the operation does nothing.
+    /// Adds an operation, with the waits before it; adds nothing if the operation does nothing.
     fn add(&mut self, &Op { stream, join, act }: &Op) {
         let stream = stream % self.streams.len();
         match act {
@@ -185,7 +185,7 @@ impl Script {
         }
     }
 
-    /// Brings every byte that somebody wrote to the host.
+    /// Copies every byte that somebody wrote to the host.
     fn end(&mut self) {
         self.synchronize_all();
         for memory in 0..self.memories.len() {

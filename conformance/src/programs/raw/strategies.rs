@@ -8,7 +8,7 @@ use proptest::{
 
 use super::{Act, Bytes, Join, Op, Program};
 
-/// Memories and events: names modulo their number.
+/// Numbers for memories and events, which are taken modulo the number of these.
 const NAMES: std::ops::Range<usize> = 0..12;
 
 fn bytes() -> BoxedStrategy<Bytes> {

@@ -1,5 +1,5 @@
-//! Operations that a broken device takes down: copies, fills and functions. With any other, nothing is captured and the
-//! calls are made one by one.
+//! Operations that a broken device captures: copies, fills and functions. With any other operation nothing is
+//! captured, and the calls are made one by one.
 #![allow(unsafe_code)] // makes operations again, wrongly on purpose, over a simulator that checks every access
 
 use std::{
@@ -19,17 +19,17 @@ use super::{BrokenStream, Bug, Placed, driver, memory};
 /// Makes an operation again, with the memory at these addresses.
 type Again<D> = Box<dyn Fn(&BrokenStream<D>, &[Placed<<D as Device>::Buffer>]) -> Result<()> + Send + Sync>;
 
-/// The number of operations, and how long the memory of each is.
+/// The number of operations, and the lengths of each one's memory.
 type Form = Vec<Vec<usize>>;
 
-/// An operation that was taken down.
+/// A captured operation.
 struct Operation<D: Device> {
-    /// The addresses of its memory, what it writes last.
+    /// The addresses of its memory; the memory that it writes is last.
     addresses: Vec<(u64, usize)>,
     again: Again<D>,
 }
 
-/// Operations of a stream that captures.
+/// The operations that a stream captures.
 pub(super) struct Taken<D: Device>(Mutex<Vec<Operation<D>>>);
 
 /// Operations that can be launched.
@@ -40,7 +40,7 @@ impl<D: Device> Captured for Operations<D> {}
 /// State that the streams of a device share.
 pub(super) struct Known<D: Device> {
     memory: Mutex<HashMap<u64, Weak<memory::Known<D::Buffer>>>>,
-    /// The first capture of each form.
+    /// The first capture with each form.
     first: Mutex<HashMap<Form, Arc<Vec<Operation<D>>>>>,
 }
 
@@ -55,7 +55,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<D: Device> Known<D> {
-    /// Notes memory, to find it by its address.
+    /// Notes memory, so that it can be found by its address.
     pub(super) fn note(&self, memory: Placed<D::Buffer>) -> Placed<D::Buffer> {
         lock(&self.memory).insert(memory.address(), memory.downgrade());
         memory
@@ -75,7 +75,7 @@ impl<D: Device> Taken<D> {
         again: impl Fn(&BrokenStream<D>, &[Placed<D::Buffer>]) -> Result<()> + Send + Sync + 'static,
     ) -> Result<()> {
         let addresses: Vec<_> = memory.iter().map(|memory| (memory.address(), memory.len_bytes())).collect();
-        // Memory of other code is not found again.
+        // Memory of other code cannot be found again.
         addresses.iter().try_for_each(|&of| stream.device.captures.at(of).map(drop))?;
         lock(&self.0).push(Operation { addresses, again: Box::new(again) });
         Ok(())
@@ -115,7 +115,7 @@ impl<D: Maps> Taken<D> {
     }
 }
 
-/// Puts the second result of as many bytes where the first one is, which may live.
+/// Puts the second result of the same size in place of the first one, which may still be needed.
 fn placed_over<D: Device>(operations: &mut [Operation<D>]) {
     let results = operations.iter().filter_map(|of| of.addresses.last().copied());
     let results: Vec<_> = results.collect();
@@ -125,7 +125,7 @@ fn placed_over<D: Device>(operations: &mut [Operation<D>]) {
     all.filter(|of| **of == second).for_each(|of| *of = first);
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every access.
+// SAFETY: no promise is kept; only used over a simulator, which checks every access to device memory.
 unsafe impl<D: Device> Captures for BrokenStream<D> {
     fn capture(&self) -> Result<Option<Self>> {
         self.device.open(Some(Taken(Mutex::default()))).map(Some)
@@ -164,7 +164,7 @@ unsafe impl<D: Device> Captures for BrokenStream<D> {
 }
 
 impl<D: Device> BrokenStream<D> {
-    /// Refuses what is not taken down.
+    /// Refuses operations that are not captured.
     pub(super) fn runs(&self) -> Result<()> {
         if self.taken.is_some() { Err(driver("capture", "NOT_CAPTURED")) } else { Ok(()) }
     }

@@ -1,5 +1,5 @@
-//! The functions of a broken device: wrong in what they compute, where they read and write, or
-//! when.
+//! The functions of a broken device: wrong in their results, in where they read and write, or in
+//! when they run.
 #![allow(unsafe_code)] // implements an unsafe trait, wrongly on purpose, over a backend whose memory is its own
 
 use std::sync::PoisonError;
@@ -18,7 +18,7 @@ use devarray::{
 use super::{Broken, BrokenStream, Bug, Placed, driver, programs};
 
 impl<D: Device> Broken<D> {
-    /// Fills the elements of a result, or all from the first to the last of them, with zeros.
+    /// Fills with zeros the elements of a result, or everything from the first to the last of them.
     fn clear(
         &self,
         stream: &D::Stream,
@@ -32,7 +32,7 @@ impl<D: Device> Broken<D> {
         let layout = if gaps { &line } else { layout };
         let plan = Plan::new(layout, layout, item, &Capabilities::default())?;
         let zeros = vec![0; item];
-        // SAFETY: inside the result of the operation, in order as it was.
+        // SAFETY: inside the result of the operation, in the same order.
         stream.fill(&unsafe { FillOp::new_unchecked(to, &plan, &zeros) })
     }
 
@@ -42,8 +42,8 @@ impl<D: Device> Broken<D> {
     }
 }
 
-/// The layout without its last elements, so that it has a shape that the bug can do; the same for
-/// each operand.
+/// The layout without its last elements, shaped so that the bug is possible; used for every
+/// operand.
 fn shortened(bug: Bug, layout: &Layout) -> Result<Layout> {
     let Some(&last) = layout.shape().last() else { return Ok(layout.clone()) };
     Ok(match bug {
@@ -53,7 +53,7 @@ fn shortened(bug: Bug, layout: &Layout) -> Result<Layout> {
     })
 }
 
-/// An input's layout as a device with the bug takes it: inside the span of the right one.
+/// An input's layout as a device with the bug reads it: inside the span of the right one.
 fn misread(bug: Bug, layout: &Layout) -> Result<Layout> {
     let shape = layout.shape();
     Ok(match bug {
@@ -70,8 +70,8 @@ fn misread(bug: Bug, layout: &Layout) -> Result<Layout> {
     })
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
-// access.
+// SAFETY: no promise is kept; only used over a simulator, which checks every access to device
+// memory.
 unsafe impl<D: Maps> Maps for Broken<D> {
     fn map(&self, stream: &BrokenStream<D>, op: &MapOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("map", Capability::Functions)?;
@@ -110,7 +110,7 @@ unsafe impl<D: Maps> Maps for Broken<D> {
     }
 }
 
-// SAFETY: none can be claimed, as for functions.
+// SAFETY: no promise is kept, as for functions.
 unsafe impl<D: Reduces> Reduces for Broken<D> {
     fn reduce(&self, stream: &BrokenStream<D>, op: &ReduceOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("reduce", Capability::Reductions)?;
@@ -136,7 +136,7 @@ unsafe impl<D: Reduces> Reduces for Broken<D> {
             (_, form) => form,
         };
         let finish_scalars: Vec<u64> = match bug {
-            // One more, as neighbouring numbers have neighbouring bits.
+            // Adding one to the bits gives the neighbouring number.
             Bug::ReductionsMiscount => work.finish_scalars.iter().map(|bits| bits + 1).collect(),
             _ => work.finish_scalars.to_vec(),
         };
@@ -157,7 +157,7 @@ unsafe impl<D: Reduces> Reduces for Broken<D> {
 
 devarray::capabilities!(impl[D: Maps + Reduces] Broken<D>: without Fuses);
 
-// SAFETY: none can be claimed, as for functions.
+// SAFETY: no promise is kept, as for functions.
 unsafe impl<D: Gathers> Gathers for Broken<D> {
     fn gather(&self, stream: &BrokenStream<D>, op: &GatherOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("gather", Capability::Gathers)?;
@@ -169,7 +169,8 @@ unsafe impl<D: Gathers> Gathers for Broken<D> {
         if self.bug == Bug::GathersTellTheOldest {
             let mut gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
             let (oldest, _) = gathers.pop_front()?;
-            // SAFETY: none; the simulator keeps what it found until it is asked.
+            // SAFETY: no promise is kept; the simulator keeps its errors until it is asked for
+            // them.
             return self.inner.take_index_error(unsafe { Finished::new_unchecked(oldest) });
         }
         if self.bug == Bug::GathersForgetWithTheirStream {
@@ -186,7 +187,7 @@ unsafe impl<D: Gathers> Gathers for Broken<D> {
                 *told = error;
                 error
             }
-            // The second of two errors in a row is forgotten.
+            // The second of two consecutive errors is forgotten.
             Bug::GathersTellOfOne if told.is_some() => {
                 *told = None;
                 None
@@ -200,7 +201,7 @@ unsafe impl<D: Gathers> Gathers for Broken<D> {
     }
 }
 
-/// The elements of a sum in another order: backwards, or as they lie in memory.
+/// The elements of a sum in another order: reversed, or in the order of memory.
 fn reordered(bug: Bug, combine: Combine, layout: &Layout, kept: usize) -> Result<Layout> {
     let shape = layout.shape();
     Ok(match bug {

@@ -1,4 +1,4 @@
-//! The extras of a broken device: wrong in what they do, or in whether they are declared.
+//! The extras of a broken device: wrong in their effects, or in whether they are declared.
 #![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
 
 use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, sync::PoisonError, time::Duration};
@@ -14,12 +14,12 @@ use devarray::{
 
 use super::{Broken, BrokenEvent, BrokenStream, Bug, Kept, Placed, driver};
 
-/// A registered range, and what the device inside knows it by.
+/// A registered range, with the inner device's registration.
 #[derive(Debug)]
 pub(crate) struct Registered<R>(R, Range<usize>);
 
 impl<D: Device> Broken<D> {
-    /// Refuses what was declared, if that is the bug.
+    /// Refuses a declared operation, if that is the bug.
     pub(super) fn lie(&self, operation: &'static str, capability: Capability) -> Result<()> {
         if self.bug == Bug::ExtrasDeclaredButRefused {
             return Err(Error::Unsupported { backend: "broken", operation, capability });
@@ -28,8 +28,8 @@ impl<D: Device> Broken<D> {
     }
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
-// access.
+// SAFETY: no promise is kept; only used over a simulator, which checks every access to device
+// memory.
 unsafe impl<D: Timing> Timing for Broken<D> {
     fn record_timed(&self, stream: &BrokenStream<D>) -> Result<BrokenEvent<D>> {
         self.lie("record_timed", Capability::EventTiming)?;

@@ -1,5 +1,6 @@
-//! A broken device picks and puts otherwise: by other indices, other elements, or at another time.
-#![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
+//! A broken device gathers and scatters wrongly: by other indices, other elements, or at another
+//! time.
+#![allow(unsafe_code)] // passes operations on, wrongly on purpose, to a simulator that checks every access
 
 use std::sync::{Arc, PoisonError};
 
@@ -66,7 +67,7 @@ impl<D: Gathers> Broken<D> {
     }
 }
 
-/// A layout as a device with the bug takes it: the same for each side.
+/// A layout as a device with the bug reads it; used for each operand.
 fn changed(bug: Bug, work: &Gathering<'_>, layout: &Layout) -> Result<Layout> {
     let axes: Vec<isize> = (0..layout.rank()).map(usize::cast_signed).collect();
     Ok(match (bug, work.direction, work.shape.first()) {
@@ -76,7 +77,7 @@ fn changed(bug: Bug, work: &Gathering<'_>, layout: &Layout) -> Result<Layout> {
     })
 }
 
-/// Indices read forwards, inside their span.
+/// Indices that are read forwards, inside their span.
 fn without_signs(bug: Bug, layout: &Layout) -> Result<Layout> {
     if bug != Bug::GathersIgnoreReversal {
         return Ok(layout.clone());

@@ -1,4 +1,4 @@
-//! Kernels, launched wrongly.
+//! Kernels that are launched wrongly.
 #![allow(unsafe_code)] // implements an unsafe trait, wrongly on purpose, over a backend whose memory is its own
 
 use devarray::{
@@ -9,8 +9,8 @@ use devarray::{
 use super::{Broken, BrokenStream, Placed};
 use crate::bug::Bug;
 
-/// Elements with the strides of a dense array, from the first of them on: inside the span of the
-/// right ones, which is not smaller.
+/// The elements with the strides of a dense array, from the first one on: inside the span of the
+/// right layout, which is not smaller.
 fn straightened(bug: Bug, layout: &Layout) -> Result<Layout> {
     if bug != Bug::KernelsIgnoreStrides || layout.len() > layout.span().len() {
         return Ok(layout.clone());
@@ -19,8 +19,8 @@ fn straightened(bug: Bug, layout: &Layout) -> Result<Layout> {
     Ok(Layout::new(layout.shape(), dense.strides(), layout.span().start)?)
 }
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
-// access.
+// SAFETY: no promise is kept; only used over a simulator, which checks every access to device
+// memory.
 unsafe impl<D: Launch> Launch for Broken<D> {
     fn launch(&self, stream: &BrokenStream<D>, op: &LaunchOp<'_, Placed<D::Buffer>>) -> Result<()> {
         let (declaration, bug) = (op.declaration(), self.bug);

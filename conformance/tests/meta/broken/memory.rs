@@ -11,11 +11,11 @@ use devarray::backend::{Buffer, Device, HostBuffer};
 
 use super::Bug;
 
-/// Device memory, whose address may be told wrong.
+/// Device memory that may report a wrong address.
 #[derive(Debug)]
 pub(crate) struct Placed<B>(Arc<Known<B>>);
 
-/// The memory, which operations that are taken down know, too.
+/// The memory, which captured operations also know.
 #[derive(Debug)]
 pub(crate) struct Known<B> {
     pub(super) inner: B,
@@ -27,17 +27,17 @@ impl<B> Placed<B> {
         Self(Arc::new(Known { inner, shift: if bug == Bug::AddressesOff { 16 } else { 0 } }))
     }
 
-    /// To find it again while it is there.
+    /// A reference by which it can be found while it exists.
     pub(super) fn downgrade(&self) -> Weak<Known<B>> {
         Arc::downgrade(&self.0)
     }
 
-    /// The memory that is known so, if it is there.
+    /// The memory of such a reference, if it exists.
     pub(super) fn upgrade(known: &Weak<Known<B>>) -> Option<Self> {
         known.upgrade().map(Self)
     }
 
-    /// The wrapped memory; none while it is used otherwise.
+    /// The wrapped memory; none while something else uses it.
     pub(super) fn into_inner(self) -> Option<B> {
         Arc::into_inner(self.0).map(|known| known.inner)
     }
@@ -51,7 +51,7 @@ impl<B> Deref for Placed<B> {
     }
 }
 
-// SAFETY: the wrapped buffer keeps the promises, but for its address if that is the bug.
+// SAFETY: the wrapped buffer keeps the promises, except for its address if that is the bug.
 unsafe impl<B: Buffer> Buffer for Placed<B> {
     fn len_bytes(&self) -> usize {
         self.inner.len_bytes()

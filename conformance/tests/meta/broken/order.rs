@@ -1,5 +1,5 @@
-//! A broken device orders and combines by index otherwise, not at all, or at another time.
-#![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
+//! A broken device sorts and combines by index wrongly, not at all, or at another time.
+#![allow(unsafe_code)] // passes operations on, wrongly on purpose, to a simulator that checks every access
 
 use devarray::{
     Layout, Result,
@@ -9,8 +9,8 @@ use devarray::{
 
 use super::{Broken, BrokenStream, Bug, Placed};
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
-// access.
+// SAFETY: no promise is kept; only used over a simulator, which checks every access to device
+// memory.
 unsafe impl<D: Orders> Orders for Broken<D> {
     fn order(&self, stream: &BrokenStream<D>, op: &OrderOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("order", Capability::Orders)?;
@@ -50,7 +50,7 @@ unsafe impl<D: Orders> Orders for Broken<D> {
     }
 }
 
-/// Sorts from the other end, into layouts that are read from the other end: equals are turned.
+/// Sorts in the other direction, into layouts that are reversed: equal elements change places.
 fn turned<B>(call: &mut Call, results: &[OrderSide<'_, B>]) -> Result<Vec<Layout>> {
     let (Call::Sort { axis, descending } | Call::ArgSort { axis, descending }) = call else {
         return Ok(Vec::new());
@@ -59,7 +59,7 @@ fn turned<B>(call: &mut Call, results: &[OrderSide<'_, B>]) -> Result<Vec<Layout
     Ok(results.iter().map(|side| side.layout().flip([*axis])).collect::<Result<_, _>>()?)
 }
 
-/// The side, on the memory of the device below.
+/// The operand with the memory of the inner device.
 fn on_inner<'a, B>(side: &OrderSide<'a, Placed<B>>, layout: &'a Layout) -> OrderSide<'a, B> {
     let buffer = side.buffer().map(|buffer| &buffer.inner);
     OrderSide::new(side.number(), side.element_type(), buffer, layout)

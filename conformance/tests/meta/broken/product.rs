@@ -1,5 +1,5 @@
 //! A broken device multiplies in another order, in part, or at another time.
-#![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
+#![allow(unsafe_code)] // passes operations on, wrongly on purpose, to a simulator that checks every access
 
 use devarray::{
     Layout, Result,
@@ -9,8 +9,8 @@ use devarray::{
 
 use super::{Broken, BrokenStream, Bug, Placed};
 
-// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
-// access.
+// SAFETY: no promise is kept; only used over a simulator, which checks every access to device
+// memory.
 unsafe impl<D: Products> Products for Broken<D> {
     fn product(&self, stream: &BrokenStream<D>, op: &ProductOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("matmul", Capability::Products)?;
@@ -31,7 +31,7 @@ unsafe impl<D: Products> Products for Broken<D> {
         let changed = changed.with_precision(op.precision());
         let lane = if self.bug == Bug::ProductsOutOfOrder { stream.unless(true) } else { self.lane(stream) };
         if op.is_onto() && self.bug != Bug::ProductsStartAtZero {
-            // SAFETY: as the operation is.
+            // SAFETY: the operation is onto its result, too.
             return self.inner.product(lane, &unsafe { changed.onto_unchecked() });
         }
         let is_forgotten =
@@ -46,12 +46,12 @@ unsafe impl<D: Products> Products for Broken<D> {
             scalars.reverse();
         }
         let function = ProductFunction::new(function.program(), &inputs, &scalars, function.layout());
-        // SAFETY: as the operation is.
+        // SAFETY: the operation has this function, too.
         self.inner.product(lane, &unsafe { changed.with_function_unchecked(function) })
     }
 }
 
-/// The layouts as a device with the bug takes them: inside the right layouts.
+/// The layouts as a device with the bug reads them: inside the right layouts.
 fn changed<B>(bug: Bug, op: &ProductOp<'_, B>) -> Result<[Layout; 3]> {
     let [mut a, mut b, mut result] = [op.a(), op.b(), op.result()].map(|of| of.layout().clone());
     let rank = a.rank();

@@ -1,4 +1,4 @@
-//! A broken device makes another program of the same instructions.
+//! A broken device changes the instructions of a program.
 
 use devarray::function::{
     ElementType,
@@ -97,7 +97,7 @@ pub(super) fn spoilt(bug: Bug, program: &Program, rank: usize) -> Program {
     to.finish(made[program.result().index()], program.result_type())
 }
 
-/// Returns this instruction of the registers that were made.
+/// Returns this instruction with the registers that were made.
 fn moved(instruction: Instruction, made: &[Register]) -> Instruction {
     let at = |register: Register| made[register.index()];
     match instruction {
@@ -122,7 +122,7 @@ fn rounds(op: Binary) -> bool {
     matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide)
 }
 
-/// A sum whose first side is a product, rounded once.
+/// A sum with a product as its first operand, rounded only once.
 fn contracted(
     to: &mut ProgramBuilder,
     program: &Program,

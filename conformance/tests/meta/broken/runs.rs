@@ -1,5 +1,5 @@
-//! A broken device makes other runs of a copy.
-#![allow(unsafe_code)] // enqueues other copies than it was given, over a backend whose memory is its own
+//! A broken device makes other runs from a copy's plan.
+#![allow(unsafe_code)] // enqueues other copies than it was given, over a backend with its own memory
 
 use devarray::{
     Layout, Result,
@@ -12,7 +12,7 @@ use super::Bug;
 /// Source, destination and length of a run, in bytes.
 type Run = (usize, usize, usize);
 
-/// The runs that a device with this bug makes of a plan; none if it makes the right ones.
+/// The runs that a device with this bug makes from a plan; none if it makes the right ones.
 pub(super) fn spoilt(bug: Bug, plan: &Plan) -> Option<Vec<Run>> {
     let right: Vec<Run> = plan.runs().collect();
     let mut runs = right.clone();
@@ -44,7 +44,7 @@ pub(super) fn spoilt(bug: Bug, plan: &Plan) -> Option<Vec<Run>> {
     (runs != right).then_some(runs)
 }
 
-/// Lengthens each run up to the next one where both sides leave room.
+/// Lengthens each run up to the next one, if there is room on both sides.
 fn fill_gaps(runs: &mut [Run]) {
     for at in 1..runs.len() {
         let (next_src, next_dst, _) = runs[at];
@@ -54,7 +54,7 @@ fn fill_gaps(runs: &mut [Run]) {
     }
 }
 
-/// Copies bytes from a place of one buffer to a place of another.
+/// Copies bytes from a position in one buffer to a position in another.
 pub(super) fn copy_bytes<D: Device>(
     stream: &D::Stream,
     (to, dst): (&D::Buffer, usize),
@@ -63,6 +63,6 @@ pub(super) fn copy_bytes<D: Device>(
 ) -> Result<()> {
     let bytes = |offset| Layout::new(&[len], &[1], offset);
     let plan = Plan::new(&bytes(dst)?, &bytes(src)?, 1, &Capabilities::default())?;
-    // SAFETY: inside what the plan of the operation spans, in order as it was.
+    // SAFETY: inside the span of the operation's plan, in the same order.
     stream.copy(&unsafe { CopyOp::new_unchecked(to, from, &plan) })
 }

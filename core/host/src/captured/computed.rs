@@ -1,4 +1,4 @@
-//! Functions, reductions and products that are taken down.
+//! Captured functions, reductions and products.
 #![allow(unsafe_code)] // makes operations on memory that their launch vouches for
 
 use devarray::{
@@ -15,7 +15,7 @@ use crate::{execute, memory::DeviceMemory, shared::Shared};
 
 pub(crate) fn map(device: &Shared, op: &MapOp<'_, DeviceMemory>) -> Step {
     let placed = execute::PlacedPieces::of(&device.threads, op);
-    // SAFETY: the elements lie inside their buffers; at the turn of the launch, nothing else uses them.
+    // SAFETY: the elements lie inside their buffers; at the launch's turn, nothing else uses them.
     Step::new(move |device| unsafe { placed.run(&device.threads) })
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn reduce(op: &ReduceOp<'_, DeviceMemory>) -> Step {
     Step::new(move |device| {
         let KeptReduce { form, shape, inputs, result, .. } = &kept;
         let inputs = Side::operands(inputs);
-        // SAFETY: it was made so before, of the same memory.
+        // SAFETY: the same operation on the same memory was valid before.
         let op = unsafe { ReduceOp::new_unchecked(kept.work(), *form, shape, &inputs, result.operand()) };
         // SAFETY: as for `map`.
         unsafe { execute::reduce(&device.threads, &op) }
@@ -37,7 +37,7 @@ pub(crate) fn fuse(op: &FusedOp<'_, DeviceMemory>) -> Step {
     Step::new(move |device| {
         let inputs: Few<_> = reductions.iter().map(|kept| Side::operands(&kept.inputs)).collect();
         let operations = reductions.iter().zip(&inputs).map(|(kept, inputs)| {
-            // SAFETY: it was made so before, of the same memory.
+            // SAFETY: the same operation on the same memory was valid before.
             unsafe {
                 ReduceOp::new_unchecked(kept.work(), kept.form, &kept.shape, inputs, kept.result.operand())
             }
@@ -56,7 +56,7 @@ pub(crate) fn fuse(op: &FusedOp<'_, DeviceMemory>) -> Step {
     })
 }
 
-/// The function behind a product, kept.
+/// The function that follows a product, kept.
 struct KeptFunction {
     program: Program,
     inputs: Few<Side>,
@@ -74,7 +74,7 @@ pub(crate) fn product(op: &ProductOp<'_, DeviceMemory>) -> Step {
         layout: function.layout().clone(),
     });
     Step::new(move |device| {
-        // SAFETY: it was made so before, of the same memory.
+        // SAFETY: the same operation on the same memory was valid before.
         let op =
             unsafe { ProductOp::new_unchecked(element_type, a.operand(), b.operand(), result.operand()) };
         let inputs = function.as_ref().map(|function| Side::operands(&function.inputs));

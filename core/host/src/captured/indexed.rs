@@ -1,4 +1,4 @@
-//! Elements by index, order and search that are taken down.
+//! Captured gathers, scatters, order and search.
 #![allow(unsafe_code)] // makes operations on memory that their launch vouches for
 
 use devarray::{
@@ -55,10 +55,10 @@ pub(crate) fn gather(op: &GatherOp<'_, DeviceMemory>) -> Step {
             mask: kept.mask.as_ref(),
             elements: &kept.elements,
         };
-        // SAFETY: it was made so before, of the same memory.
+        // SAFETY: the same operation on the same memory was valid before.
         let op =
             unsafe { GatherOp::new_unchecked(number, work, &indexed, &indices, mask.as_ref(), &elements) };
-        // SAFETY: the elements lie inside their buffers; at the turn of the launch, nothing else uses them.
+        // SAFETY: the elements lie inside their buffers; at the launch's turn, nothing else uses them.
         let error = unsafe { execute::gather(&device.threads, &op) };
         if let Some(error) = error {
             device.index_errors.put(number, error);
@@ -66,7 +66,7 @@ pub(crate) fn gather(op: &GatherOp<'_, DeviceMemory>) -> Step {
     })
 }
 
-/// A side of a call, kept.
+/// An operand of an order call, kept.
 struct KeptSide {
     number: usize,
     element_type: ElementType,
@@ -94,7 +94,7 @@ pub(crate) fn order(op: &OrderOp<'_, DeviceMemory>) -> Step {
         let [inputs, results] =
             [&inputs, &results].map(|sides| sides.iter().map(KeptSide::side).collect::<Few<_>>());
         let count = count.as_ref().map(KeptSide::side);
-        // SAFETY: it was made so before, of the same memory.
+        // SAFETY: the same operation on the same memory was valid before.
         let op = unsafe { OrderOp::new_unchecked(number, call, &inputs, &results, count.as_ref()) };
         // SAFETY: as for `gather`.
         let error = unsafe { execute::order(&device.threads, &op) };

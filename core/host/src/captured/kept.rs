@@ -1,4 +1,4 @@
-//! Operands and computations of operations, kept.
+//! The operands and computations of captured operations.
 
 use devarray::{
     Layout,

@@ -1,4 +1,4 @@
-//! Copies and fills that are taken down.
+//! Captured copies and fills.
 #![allow(unsafe_code)] // makes operations on memory that their launch vouches for
 
 use devarray::{
@@ -29,7 +29,7 @@ pub(crate) fn copy(op: &CopyOp<'_, DeviceMemory>) -> Step {
     let copy = KeptCopy::of(op);
     Step::new(move |device| {
         let KeptCopy { plan, src, dst } = &copy;
-        // SAFETY: all runs lie inside their buffers and share no byte, and this is the turn of the launch.
+        // SAFETY: all runs lie inside their buffers and share no byte, and this is the launch's turn.
         unsafe { moves::copy(&device.threads, plan, src.at(0), dst.at(0)) }
     })
 }
@@ -47,7 +47,7 @@ pub(crate) fn copy_all(ops: &[CopyOp<'_, DeviceMemory>]) -> Step {
 pub(crate) fn fill(op: &FillOp<'_, DeviceMemory>) -> Step {
     let (plan, pattern, dst) = (op.plan().clone(), Box::<[u8]>::from(op.pattern()), Place(op.dst().at(0)));
     Step::new(move |device| {
-        // SAFETY: all runs lie inside the buffer and are whole patterns, and this is the turn of the launch.
+        // SAFETY: all runs lie inside the buffer and are whole patterns, and this is the launch's turn.
         unsafe { moves::fill(&device.threads, &plan, &pattern, dst.at(0)) }
     })
 }

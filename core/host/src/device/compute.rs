@@ -1,5 +1,5 @@
-//! Functions, reductions, elements by index, order and products.
-#![allow(unsafe_code)] // vouches for the contract of functions
+//! Functions, reductions, gathers, order and products.
+#![allow(unsafe_code)] // vouches for the contracts of functions
 
 use devarray::{
     Result,
@@ -13,7 +13,7 @@ use devarray::{
 use super::HostDevice;
 use crate::{HostStream, captured, execute, memory::DeviceMemory, shared::Shared};
 
-// SAFETY: as for the stream; the elements of the operands are read and written, and no other byte.
+// SAFETY: as for the stream; only the elements of the operands are read and written, and no other byte.
 unsafe impl Maps for HostDevice {
     fn map(&self, stream: &HostStream, op: &MapOp<'_, DeviceMemory>) -> Result<()> {
         // SAFETY: the operation proves that the elements lie inside their buffers; at its turn, nothing

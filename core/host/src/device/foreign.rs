@@ -15,8 +15,8 @@ use crate::{
     memory::{DeviceMemory, are_mapped},
 };
 
-// SAFETY: the buffer is the memory that was named. Other code has no streams of this device: what it
-// does to host memory is done when it says so, as what is done here is.
+// SAFETY: the buffer is the memory that was named. Other code has no streams of this device: its
+// work on host memory is finished when it says so, just as the work here is.
 unsafe impl ForeignMemory for HostDevice {
     type Adopted = ();
 
@@ -44,13 +44,13 @@ unsafe impl ForeignMemory for HostDevice {
     }
 }
 
-/// Memory that is not there.
+/// The error for memory that does not exist.
 fn unknown() -> Error {
     let (operation, code, name) = ("adopt", -1, "INVALID_ADDRESS".into());
     Error::Driver { backend: BACKEND, operation, code, name }
 }
 
-/// Refuses a stream that is owned: none is this device's.
+/// Refuses a stream that has an owner: it cannot be this device's.
 fn known(other: ForeignStream, operation: &'static str) -> Result<()> {
     match other.owner() {
         Some(_) => Err(Error::DeviceMismatch { backend: BACKEND, operation }),

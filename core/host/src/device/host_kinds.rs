@@ -1,4 +1,4 @@
-//! Kinds of host memory: to this device, all memory is one.
+//! Kinds of host memory: to this device they are all the same.
 #![allow(unsafe_code)] // vouches for the contracts of host memory
 
 use std::{num::NonZeroUsize, ops::Range};
@@ -25,7 +25,7 @@ unsafe impl MapHost for HostDevice {
     }
 }
 
-// SAFETY: nothing is done.
+// SAFETY: nothing needs to be done.
 unsafe impl RegisterHost for HostDevice {
     type Registration = ();
 

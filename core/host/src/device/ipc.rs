@@ -1,4 +1,4 @@
-//! Memory and events shared with other processes, where the system has pages for it.
+//! Memory and events shared with other processes, if the system has pages for it.
 #![allow(unsafe_code)] // opens memory as its caller vouches for it
 
 use std::{
@@ -23,7 +23,7 @@ use crate::{
     order::{Flag, Point},
 };
 
-/// Memory that other processes may open. Dropping it frees it here; who has opened it keeps it.
+/// Memory that other processes may open. Dropping it frees it here; a process that has opened it keeps it.
 #[derive(Debug)]
 pub struct HostExportable {
     len_bytes: usize,
@@ -37,7 +37,7 @@ impl Drop for HostExportable {
     }
 }
 
-/// Memory of another process, opened. Dropping it closes it.
+/// Memory of another process, opened here. Dropping it closes it.
 #[derive(Debug)]
 pub struct HostOpened {
     _pages: SharedPages,
@@ -51,7 +51,7 @@ fn handle(operation: &'static str, reason: &'static str) -> Error {
     Error::Handle { backend: BACKEND, operation, reason }
 }
 
-/// Pages, and a place in them, as a token.
+/// A token that names pages and a position in them.
 fn token(pages: PagesName, at: u64) -> IpcToken {
     let mut bytes = [0; 64];
     let PagesName { process, file, identity, len_bytes } = pages;
@@ -68,14 +68,14 @@ fn named(IpcToken(bytes): &IpcToken) -> (PagesName, u64) {
     (PagesName { process, file, identity, len_bytes }, number(4))
 }
 
-// SAFETY: opened memory is the exporter's pages, mapped, and begins with a page. An exported event is
-// recorded as any other, and its flag is raised when it is over; a stream's later turns come after a
-// flag that it waits for.
+// SAFETY: opened memory is the exporter's pages, mapped, from the start of a page. An exported event is
+// recorded like any other, and its flag is raised when it is over; a stream's later turns come after a flag
+// that it waits for.
 unsafe impl Ipc for HostDevice {
     type Exportable = HostExportable;
     type Opened = HostOpened;
 
-    /// Drawn once: numbers of processes repeat, between containers and over time.
+    /// Drawn once at random, because process numbers repeat between containers and over time.
     fn process(&self) -> u64 {
         static PROCESS: OnceLock<u64> = OnceLock::new();
         *PROCESS.get_or_init(|| {

@@ -16,7 +16,7 @@ use crate::{HostStream, backend::BACKEND, captured::Step, memory::DeviceMemory, 
 unsafe impl Launch for HostDevice {
     /// # Panics
     ///
-    /// If the host function does. The operation is then over, and others go on.
+    /// If the host function panics. The operation is then over, and other operations continue.
     fn launch(&self, stream: &HostStream, op: &LaunchOp<'_, DeviceMemory>) -> Result<()> {
         let declared = op.declaration().arguments();
         let given = op.arguments().iter().zip(declared);
@@ -24,8 +24,8 @@ unsafe impl Launch for HostDevice {
             .map(|(argument, declared)| given_as(argument, declared.kind))
             .collect::<Result<Vec<_>>>()?;
         let host = op.declaration().host();
-        // SAFETY: one argument for each that is declared, of its kind, as the operation proves; memory
-        // of this device is initialized, and nothing else uses it at the operation's turn.
+        // SAFETY: there is one argument for each that is declared, of the declared kind, as the operation
+        // proves; memory of this device is initialized, and nothing else uses it at the operation's turn.
         stream.run_or_take(|_| unsafe { host(&given) }, |_| taken_down(op, &given));
         Ok(())
     }
@@ -37,7 +37,7 @@ enum Kept {
     Value(Box<[u8]>),
 }
 
-/// The host function with its arguments, to be called again.
+/// The host function with its arguments, to be called again at each launch.
 fn taken_down(op: &LaunchOp<'_, DeviceMemory>, given: &[HostArgument<'_>]) -> Step {
     let host: HostFunction = op.declaration().host();
     let kept = op.arguments().iter().zip(given).map(|(argument, given)| match (argument, *given) {
@@ -54,12 +54,12 @@ fn taken_down(op: &LaunchOp<'_, DeviceMemory>, given: &[HostArgument<'_>]) -> St
             Kept::Value(bytes) => HostArgument::Value(bytes),
         });
         let given: Vec<_> = given.collect();
-        // SAFETY: as for `launch`, at the turn of the launch of what was captured.
+        // SAFETY: as for `launch`, at the turn of the launch of the captured operations.
         unsafe { host(&given) }
     })
 }
 
-/// An argument as the host function takes it.
+/// An argument in the form that the host function takes.
 fn given_as<'a>(argument: &LaunchArgument<'a, DeviceMemory>, kind: ArgumentKind) -> Result<HostArgument<'a>> {
     let (buffer, layout, item_bytes, align_bytes) = match (argument, kind) {
         (LaunchArgument::Value(bytes), _) => return Ok(HostArgument::Value(bytes)),
@@ -72,7 +72,7 @@ fn given_as<'a>(argument: &LaunchArgument<'a, DeviceMemory>, kind: ArgumentKind)
         }
     };
     let Some(buffer) = buffer.filter(|_| !layout.is_empty()) else {
-        // Aligned, and never read.
+        // An aligned address that is never read.
         return Ok(HostArgument::elements(ptr::without_provenance_mut(align_bytes), layout));
     };
     let start = buffer.at(layout.offset() * item_bytes);

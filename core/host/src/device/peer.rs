@@ -1,4 +1,4 @@
-//! Other devices: each reaches its own memory, through another context too.
+//! Peer access: each device reaches its own memory, also through another context.
 #![allow(unsafe_code)] // vouches for the contract of peers
 
 use devarray::{
@@ -9,7 +9,7 @@ use devarray::{
 use super::HostDevice;
 use crate::{HostEvent, HostStream, backend::BACKEND, memory::DeviceMemory};
 
-// SAFETY: a copy is one of its stream, and a wait is one for an event of the device.
+// SAFETY: a copy is a copy of its stream, and a wait is a wait for an event of the device.
 unsafe impl PeerAccess for HostDevice {
     fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         Ok(self.is_same(peer))

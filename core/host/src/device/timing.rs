@@ -11,7 +11,7 @@ use devarray::{Result, backend::Timing};
 use super::HostDevice;
 use crate::{HostEvent, HostStream};
 
-// SAFETY: a timed event is one as any other.
+// SAFETY: a timed event is an event like any other.
 unsafe impl Timing for HostDevice {
     fn record_timed(&self, stream: &HostStream) -> Result<HostEvent> {
         Ok(stream.record_as(Some(Arc::new(OnceLock::new()))))

@@ -1,9 +1,8 @@
-//! Elements by index, in pieces that threads share.
+//! Gathers and scatters, in pieces that threads share.
 //!
-//! A gather is cut by its indices. A scatter is cut where the pieces write to different elements: by
-//! its first axes, or by shares of the indexed array, where each share looks at all indices. So the
-//! index that comes last is the last to be put, and no two threads write to one element, whatever the
-//! indices are.
+//! A gather is cut by its indices. A scatter is cut so that pieces write different elements: by its first
+//! axes, or by shares of the indexed array, where each share looks at all indices. So the last index is put
+//! last, and no two threads write one element, whatever the indices are.
 #![allow(unsafe_code)] // computes on memory that its callers vouch for
 
 use std::{
@@ -22,25 +21,25 @@ use devarray::{
 
 use crate::{memory::DeviceMemory, threads::Threads};
 
-/// Bytes of a piece, about: some ten microseconds at least.
+/// The bytes of a piece, about: at least some ten microseconds of work.
 const PIECE_BYTES: usize = 128 << 10;
-/// Bytes that an index costs, whatever it moves.
+/// The cost of an index, in bytes, whatever it moves.
 const INDEX_BYTES: usize = 8;
 
 /// Memory that threads share.
 struct Shared(GatherMemory);
 
-// SAFETY: addresses; access is the `unsafe` of whoever does it.
+// SAFETY: it holds addresses; an access to them is `unsafe` code of the caller.
 unsafe impl Sync for Shared {}
 
-/// How threads share the work.
+/// The way in which threads share the work.
 #[derive(Debug, PartialEq, Eq)]
 enum Parts {
-    /// One does it.
+    /// One thread does it all.
     Whole,
-    /// Ranges with this many picks each.
+    /// Ranges with this number of picks each.
     Ranges(usize),
-    /// This many shares of the indexed array.
+    /// This number of shares of the indexed array.
     Shares(usize),
 }
 
@@ -64,11 +63,11 @@ impl Parts {
     }
 }
 
-/// Picks elements or puts them. Returns the first index out of range, if that is an error.
+/// Gathers elements or scatters them. Returns the first index out of range, if that is an error.
 ///
 /// # Safety
 ///
-/// The operands' elements may be read and written; nobody else writes the former or touches the latter.
+/// The operands' elements may be read and written; nobody else writes the inputs or touches the result.
 pub(crate) unsafe fn gather(threads: &Threads, op: &GatherOp<'_, DeviceMemory>) -> Option<IndexError> {
     let start = |memory: &DeviceMemory| memory.at(0);
     let memory = GatherMemory {

@@ -15,12 +15,12 @@ impl Workers for Threads {
     }
 }
 
-/// Makes a call. Returns the first index that has no place.
+/// Makes a call. Returns the first index that is out of range.
 ///
 /// # Safety
 ///
-/// The operands' elements may be read and written; nobody else writes the former or touches the latter.
+/// The operands' elements may be read and written; nobody else writes the inputs or touches the results.
 pub(crate) unsafe fn order(threads: &Threads, op: &OrderOp<'_, DeviceMemory>) -> Option<IndexError> {
-    // SAFETY: passed on to the caller; memory of the device is zeroed, or was written.
+    // SAFETY: passed on to the caller; memory of the device was zeroed or written.
     unsafe { op.run_on_host(|memory| memory.at(0), threads) }
 }

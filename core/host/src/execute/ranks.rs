@@ -12,7 +12,7 @@ use devarray_function::{
 use super::in_pieces;
 use crate::threads::Threads;
 
-/// Elements that are combined at a time: they stay in a near cache from rank to rank.
+/// The elements that are combined at a time: they stay in a near cache from rank to rank.
 const BLOCK_LEN: usize = 8 << 10;
 
 /// Addresses that threads share.
@@ -21,15 +21,15 @@ struct Places<'a> {
     results: &'a [*mut u8],
 }
 
-// SAFETY: addresses; access is the `unsafe` of whoever does it.
+// SAFETY: it holds addresses; an access to them is `unsafe` code of the caller.
 unsafe impl Sync for Places<'_> {}
 
-/// Combines a range of the elements of sources, and puts the outcome into each result.
+/// Combines a range of the elements of all sources, and writes the outcome to each result.
 ///
 /// # Safety
 ///
-/// The elements of the range may be read and written, and nobody else touches those in the results. A
-/// result may be a source, or shares no byte with one.
+/// The elements of the range may be read and written, and nobody else touches them in the results. A result
+/// is a source or shares no byte with one.
 pub(crate) unsafe fn combine(
     threads: &Threads,
     combining: &Combining,
@@ -57,7 +57,7 @@ unsafe fn combine_block(combining: &Combining, item_bytes: usize, places: &Place
     let len = block.len();
     let Ok(line) = Layout::new(&[len], &[1], 0) else { return };
     let (offset, len_bytes) = (block.start * item_bytes, len * item_bytes);
-    // Words, so that elements are aligned.
+    // A vector of words, so that elements are aligned.
     let mut outcome = vec![0_u64; len_bytes.div_ceil(size_of::<u64>())];
     let start = outcome.as_mut_ptr().cast::<u8>();
     let own = InputElements { start, layout: &line };
@@ -70,7 +70,7 @@ unsafe fn combine_block(combining: &Combining, item_bytes: usize, places: &Place
     let program = Prepared::of(combining.program());
     for other in sources().skip(1) {
         let inputs = [own, InputElements { start: other, layout: &line }];
-        // SAFETY: as above; the outcome is one of the inputs, at the same place.
+        // SAFETY: as above; the outcome is one of the inputs, with the same layout.
         unsafe { program.run(&inputs, &[], result, 0..len) }
     }
     if let Some(finish) = combining.finish() {

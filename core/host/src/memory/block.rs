@@ -4,12 +4,12 @@ use std::ptr::NonNull;
 
 use super::pages::Pages;
 
-/// Where a block came from, and goes to.
+/// The origin of a block, to which it returns.
 #[derive(Debug)]
 pub(crate) enum Block {
     /// A part of pages that are shared by small blocks of one class.
     Small { start: NonNull<u8>, class: usize, len_bytes: usize },
-    /// Pages of its own.
+    /// Pages that only this block has.
     Large { pages: Pages, len_bytes: usize },
 }
 
@@ -22,7 +22,7 @@ impl Block {
         }
     }
 
-    /// Bytes that were asked for.
+    /// The number of bytes that were asked for.
     pub(crate) fn len_bytes(&self) -> usize {
         match *self {
             Self::Small { len_bytes, .. } | Self::Large { len_bytes, .. } => len_bytes,

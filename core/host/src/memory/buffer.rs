@@ -1,4 +1,4 @@
-//! Memory as core knows it: of the device, and of the host.
+//! Memory in the forms that core knows: device memory and host memory.
 #![allow(unsafe_code)] // implements the unsafe traits of memory
 
 use std::{
@@ -14,7 +14,7 @@ use devarray::{
 
 use super::{Block, Room, SharedPages, shared_pages::PagesName};
 
-/// Memory of a [`HostDevice`](crate::HostDevice): at a multiple of 256. Dropping it frees nothing.
+/// Memory of a [`HostDevice`](crate::HostDevice), aligned to 256 bytes. Dropping it frees nothing.
 #[derive(Debug)]
 pub struct DeviceMemory {
     start: *mut u8,
@@ -22,18 +22,18 @@ pub struct DeviceMemory {
     source: Source,
 }
 
-/// Where memory came from.
+/// The origin of memory.
 #[derive(Debug)]
 enum Source {
-    /// A block that a free gives back.
+    /// A block that is freed by giving it back.
     Block(ManuallyDrop<Block>),
     /// Pages that other processes may open.
     Shared(PagesName),
-    /// Somebody else, who keeps it.
+    /// Somebody else, who keeps the memory.
     Lender,
 }
 
-// SAFETY: it only tells where memory lies; access is the `unsafe` of whoever does it.
+// SAFETY: it only tells where memory lies; an access is `unsafe` code of the caller.
 unsafe impl Send for DeviceMemory {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for DeviceMemory {}
@@ -54,12 +54,12 @@ impl DeviceMemory {
         Self { start, len_bytes, source: Source::Lender }
     }
 
-    /// A second name of the memory, for whoever knows that its owner keeps it.
+    /// A second handle to the memory, for a caller who knows that the owner keeps it.
     pub(crate) fn again(&self) -> Self {
         Self::lent(self.start, self.len_bytes)
     }
 
-    /// The byte so far from the start.
+    /// The address at this offset.
     #[inline]
     pub(crate) fn at(&self, offset_bytes: usize) -> *mut u8 {
         self.start.wrapping_add(offset_bytes)
@@ -73,12 +73,12 @@ impl DeviceMemory {
         }
     }
 
-    /// Whether nobody else has it.
+    /// Whether nobody else has the memory.
     pub(crate) fn is_own(&self) -> bool {
         matches!(self.source, Source::Block(_))
     }
 
-    /// How other processes find it; none if they cannot.
+    /// The name by which other processes find it; none if they cannot.
     pub(crate) fn name(&self) -> Option<PagesName> {
         match self.source {
             Source::Shared(name) => Some(name),
@@ -87,8 +87,8 @@ impl DeviceMemory {
     }
 }
 
-// SAFETY: size and address belong to a block that lives until its free, or of memory that its
-// lender keeps; blocks do not overlap and are aligned to 256.
+// SAFETY: size and address belong to a block that lives until it is freed, or to memory that its lender
+// keeps; blocks do not overlap and are aligned to 256.
 unsafe impl Buffer for DeviceMemory {
     fn len_bytes(&self) -> usize {
         self.len_bytes
@@ -99,13 +99,13 @@ unsafe impl Buffer for DeviceMemory {
     }
 }
 
-/// Memory of the host from a [`HostDevice`](crate::HostDevice): zeroed at first, at a multiple of 256.
-/// Freed on drop.
+/// Host memory from a [`HostDevice`](crate::HostDevice): zeroed at first, aligned to 256 bytes. Freed on
+/// drop.
 #[derive(Debug)]
 pub struct HostMemory {
     start: NonNull<u8>,
     len_bytes: usize,
-    /// Taken by `drop` alone.
+    /// Only `drop` takes it out.
     block: Option<Block>,
     room: Arc<Room>,
 }
@@ -140,7 +140,7 @@ impl Drop for HostMemory {
     }
 }
 
-// SAFETY: zeroed, aligned to 256, owned by raw pointer.
+// SAFETY: the memory is zeroed, aligned to 256, and held by a raw pointer.
 unsafe impl HostBuffer for HostMemory {
     fn len_bytes(&self) -> usize {
         self.len_bytes

@@ -1,12 +1,12 @@
-//! Sizes of small blocks: four steps to each doubling.
+//! Size classes of small blocks: four steps to each doubling.
 
-/// Blocks begin at multiples of this.
+/// The alignment of blocks.
 pub(crate) const ALIGN_BYTES: usize = 256;
 
 /// Larger blocks have pages of their own.
 pub(crate) const MOST_BYTES: usize = 64 << 10;
 
-/// How many classes there are.
+/// The number of classes.
 pub(crate) const COUNT: usize = class_of(MOST_BYTES) + 1;
 
 /// The class of blocks of at least `len_bytes` bytes, from 1 to [`MOST_BYTES`].
@@ -15,14 +15,14 @@ pub(crate) const fn class_of(len_bytes: usize) -> usize {
     if units <= 4 {
         return units.saturating_sub(1);
     }
-    // The last power of two below, and how many quarters of it are on top, rounded up.
+    // The power of two below, and how many quarters of it come on top, rounded up.
     let power = (units - 1).ilog2() as usize;
     let quarter = 1 << (power - 2);
     let steps = (units - (1 << power)).div_ceil(quarter);
     4 + 4 * (power - 2) + steps - 1
 }
 
-/// Bytes of a block of a class.
+/// The number of bytes in a block of a class.
 pub(crate) const fn len_of(class: usize) -> usize {
     if class < 4 {
         return (class + 1) * ALIGN_BYTES;

@@ -12,7 +12,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Bytes of all of them.
+    /// The number of bytes of all of them.
     pub(crate) fn len_bytes(&self) -> usize {
         self.len_bytes
     }
@@ -22,14 +22,15 @@ impl Kept {
         self.by_len.entry(pages.len_bytes()).or_default().push(pages);
     }
 
-    /// Pages of at least `len_bytes` bytes, an eighth more at most: the smallest, kept last.
+    /// Pages of at least `len_bytes` bytes and at most an eighth more: the smallest such, and the
+    /// last one kept of that size.
     pub(crate) fn take(&mut self, len_bytes: usize) -> Option<Pages> {
         let most_bytes = len_bytes.saturating_add(len_bytes / 8);
         let (&found, _) = self.by_len.range(len_bytes..=most_bytes).next()?;
         self.take_of(found)
     }
 
-    /// The largest.
+    /// The largest pages.
     pub(crate) fn take_largest(&mut self) -> Option<Pages> {
         let (&found, _) = self.by_len.last_key_value()?;
         self.take_of(found)

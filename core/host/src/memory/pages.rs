@@ -3,16 +3,16 @@
 
 use std::ptr::NonNull;
 
-/// Bytes of a huge page, and the smallest block that asks for them.
+/// The bytes of a huge page, and the smallest block that asks for huge pages.
 pub(crate) const HUGE_BYTES: usize = 2 << 20;
 
-/// What lengths are multiples of.
+/// Lengths are multiples of this.
 const PAGE_BYTES: usize = 4 << 10;
 
-/// Lengths from [`HUGE_BYTES`] on are multiples of this, and so of every system's page size.
+/// Lengths of at least [`HUGE_BYTES`] are multiples of this, so of every system's page size.
 const LARGE_PAGE_BYTES: usize = 64 << 10;
 
-/// Memory of whole pages that nobody else has; zeroed when it is new. Given back on drop.
+/// Whole pages of memory that nobody else has; zeroed when they are new. Given back on drop.
 #[derive(Debug)]
 pub(crate) struct Pages {
     start: NonNull<u8>,
@@ -26,8 +26,8 @@ unsafe impl Sync for Pages {}
 
 impl Pages {
     /// At least `len_bytes` bytes, not 0, that hold zeros; none if the system has no more. From
-    /// [`HUGE_BYTES`] on they begin at a multiple of that, and the system is asked for huge pages. Pages
-    /// are committed when they are first touched.
+    /// [`HUGE_BYTES`] on, they begin at a multiple of it, and the system is asked for huge pages. Pages are
+    /// committed when they are first touched.
     pub(crate) fn new(len_bytes: usize) -> Option<Self> {
         let page_bytes = if len_bytes < HUGE_BYTES { PAGE_BYTES } else { LARGE_PAGE_BYTES };
         let len_bytes = len_bytes.checked_next_multiple_of(page_bytes)?;
@@ -51,12 +51,12 @@ impl Drop for Pages {
     }
 }
 
-/// Bytes of memory of the machine, if the system says.
+/// The bytes of the machine's memory, if the system tells.
 pub(crate) fn machine_bytes() -> Option<usize> {
     system::machine_bytes()
 }
 
-/// Whether bytes of other code are mapped, as far as the system says: their first and last page.
+/// Whether memory of other code is mapped, as far as the system tells; checks its first and last page.
 pub(crate) fn are_mapped(start: usize, len_bytes: usize) -> bool {
     let last = len_bytes.checked_sub(1).and_then(|more| start.checked_add(more));
     last.is_some_and(|last| system::is_mapped(start) && system::is_mapped(last))
@@ -71,8 +71,8 @@ mod system {
     pub(super) fn is_mapped(address: usize) -> bool {
         let page_bytes = sysconf(libc::_SC_PAGESIZE).unwrap_or(super::PAGE_BYTES);
         let page = ptr::without_provenance_mut(address - address % page_bytes);
-        // SAFETY: writes back what a file has of the page, in time: nothing changes. It fails if the
-        // page is not mapped.
+        // SAFETY: this starts writing the page back to a file, if it belongs to one, and changes nothing. It
+        // fails if the page is not mapped.
         unsafe { libc::msync(page, page_bytes, libc::MS_ASYNC) == 0 }
     }
 
@@ -90,7 +90,7 @@ mod system {
         if len_bytes < HUGE_BYTES {
             return map_anywhere(len_bytes);
         }
-        // One huge page more than needed, so that a part of it begins at a huge page.
+        // Maps one huge page more than needed, so that some part of that length begins at a huge page.
         let all_bytes = len_bytes.checked_add(HUGE_BYTES)?;
         let all = map_anywhere(all_bytes)?;
         let before = all.as_ptr().align_offset(HUGE_BYTES);
@@ -104,7 +104,7 @@ mod system {
             }
         }
         #[cfg(target_os = "linux")]
-        // SAFETY: a hint about pages of ours. Without it they are small.
+        // SAFETY: a hint about pages of ours. Without it, pages are small.
         unsafe {
             libc::madvise(start.cast(), len_bytes, libc::MADV_HUGEPAGE)
         };
@@ -120,9 +120,10 @@ mod system {
 
     /// # Safety
     ///
-    /// Mapped by [`map`] with this length, and not used any more.
+    /// Mapped by [`map`] with this length, and no longer used.
     pub(super) unsafe fn unmap(start: NonNull<u8>, len_bytes: usize) {
-        // SAFETY: as the caller promises. It fails for no mapping of ours, and then the memory is lost.
+        // SAFETY: as the caller promises. It does not fail for a mapping of ours; if it did, the memory would
+        // be lost.
         unsafe { libc::munmap(start.as_ptr().cast(), len_bytes) };
     }
 }
@@ -136,7 +137,7 @@ mod system {
 
     use super::PAGE_BYTES;
 
-    /// Systems keep the lowest addresses free; nothing is known of the others.
+    /// Systems keep the lowest addresses free; about other addresses nothing is known.
     pub(super) fn is_mapped(address: usize) -> bool {
         address >= 64 << 10
     }
@@ -153,10 +154,10 @@ mod system {
 
     /// # Safety
     ///
-    /// Mapped by [`map`] with this length, and not used any more.
+    /// Mapped by [`map`] with this length, and no longer used.
     pub(super) unsafe fn unmap(start: NonNull<u8>, len_bytes: usize) {
         let Ok(layout) = Layout::from_size_align(len_bytes, PAGE_BYTES) else { return };
-        // SAFETY: the address and layout with which it was allocated.
+        // SAFETY: the address and layout of the allocation.
         unsafe { dealloc(start.as_ptr(), layout) }
     }
 }
@@ -174,7 +175,7 @@ mod tests {
             assert_eq!(pages.start().addr().get() % align, 0);
             for at in [0, pages.len_bytes() / 2, pages.len_bytes() - 1] {
                 let place = pages.start().as_ptr().wrapping_add(at);
-                // SAFETY: inside the pages, which nobody else has.
+                // SAFETY: it is inside the pages, which nobody else has.
                 let before = unsafe { place.replace(7) };
                 assert_eq!(before, 0);
             }

@@ -1,5 +1,5 @@
-//! Who hands out memory, within a capacity.
-#![allow(unsafe_code)] // says that free blocks may cross threads
+//! The allocator of a device's memory, within a capacity.
+#![allow(unsafe_code)] // lets free blocks cross threads
 
 use std::{
     mem,
@@ -23,9 +23,9 @@ use crate::backend::BACKEND;
 
 /// The memory of one device.
 ///
-/// Small blocks are parts of shared pages, in classes of sizes; their pages stay until the device goes.
-/// Larger ones have pages of their own, which are kept for later when they are freed. New memory is
-/// zeroed, and a block that was used before holds what it held: every byte has a value.
+/// Small blocks are parts of shared pages, in size classes; their pages stay until the device is dropped.
+/// Larger blocks have pages of their own, which are kept for later when the blocks are freed. New memory is
+/// zeroed, and a block that was used before keeps its old content, so every byte has a value.
 #[derive(Debug)]
 pub(crate) struct Room {
     capacity_bytes: usize,
@@ -34,20 +34,20 @@ pub(crate) struct Room {
 
 #[derive(Debug)]
 struct State {
-    /// Bytes of blocks that are in use, as they were asked for.
+    /// The bytes of blocks in use, as they were asked for.
     used_bytes: usize,
     peak_used_bytes: usize,
     peak_reserved_bytes: usize,
-    /// Most bytes that are kept.
+    /// The most bytes that are kept.
     threshold_bytes: usize,
     kept: Kept,
-    /// Bytes of pages that are in use, or that small blocks are parts of.
+    /// The bytes of pages that are in use or hold small blocks.
     mapped_bytes: usize,
     /// Free small blocks, by class.
     free: [Vec<NonNull<u8>>; classes::COUNT],
-    /// What is left of the last pages for small blocks.
+    /// The unused end of the last pages for small blocks.
     rest: Rest,
-    /// The pages that small blocks are parts of.
+    /// The pages that hold small blocks.
     shared: Vec<Pages>,
 }
 
@@ -58,7 +58,7 @@ struct Rest {
     len_bytes: usize,
 }
 
-// SAFETY: free blocks are memory that the state owns, and it only tells where they lie.
+// SAFETY: free blocks are memory that the state owns; it only tells where they lie.
 unsafe impl Send for State {}
 
 /// A block, and whether it holds zeros.
@@ -80,7 +80,7 @@ impl Room {
         Self { capacity_bytes, state: Mutex::new(state) }
     }
 
-    /// A block of `len_bytes` bytes, not 0, at a multiple of 256, and whether it holds zeros.
+    /// A block of `len_bytes` bytes, not 0, aligned to 256, and whether it holds zeros.
     pub(crate) fn alloc(&self, operation: &'static str, len_bytes: usize) -> Result<Made> {
         let mut state = self.state();
         let fits = len_bytes <= self.capacity_bytes - state.used_bytes;
@@ -106,13 +106,13 @@ impl Room {
                 let keep_bytes = state.threshold_bytes;
                 let over = state.trimmed(keep_bytes);
                 drop(state);
-                // Outside the lock: the system takes its time.
+                // Outside the lock, because the system takes a while.
                 drop(over);
             }
         }
     }
 
-    /// Counts pages that others made as memory in use.
+    /// Counts pages that were made elsewhere as memory in use.
     pub(crate) fn count(&self, operation: &'static str, len_bytes: usize) -> Result<()> {
         let mut state = self.state();
         if len_bytes > self.capacity_bytes - state.used_bytes {
@@ -125,7 +125,7 @@ impl Room {
         Ok(())
     }
 
-    /// They are no longer in use.
+    /// Counts them as no longer in use.
     pub(crate) fn uncount(&self, len_bytes: usize) {
         let mut state = self.state();
         state.used_bytes -= len_bytes;
@@ -154,7 +154,7 @@ impl Room {
         state.peak_reserved_bytes = state.reserved_bytes();
     }
 
-    /// Keeps at most `len_bytes` from now on.
+    /// Limits kept memory to `len_bytes` from now on.
     pub(crate) fn set_threshold(&self, len_bytes: usize) {
         let mut state = self.state();
         state.threshold_bytes = len_bytes;
@@ -163,7 +163,7 @@ impl Room {
         drop(over);
     }
 
-    /// Gives back what is kept until no more than `keep_bytes` are held in all, as far as that goes.
+    /// Gives kept memory back until the total is at most `keep_bytes`, as far as possible.
     pub(crate) fn trim(&self, keep_bytes: usize) {
         let mut state = self.state();
         let mapped_bytes = state.mapped_bytes;
@@ -190,7 +190,7 @@ impl State {
         let (pages, is_zeroed) = match self.kept.take(len_bytes) {
             Some(pages) => (pages, false),
             None => {
-                // What is kept is part of what the capacity allows.
+                // Kept memory counts towards the capacity.
                 let room_bytes = capacity_bytes - self.used_bytes - len_bytes;
                 drop(self.trimmed(room_bytes));
                 (self.map(len_bytes)?, true)
@@ -200,7 +200,7 @@ impl State {
         Some((Block::Large { pages, len_bytes }, is_zeroed))
     }
 
-    /// New pages; if the system has none, after giving back what is kept.
+    /// New pages. If the system has none, kept memory is given back first.
     fn map(&mut self, len_bytes: usize) -> Option<Pages> {
         Pages::new(len_bytes).or_else(|| {
             drop(self.trimmed(0));
@@ -212,7 +212,7 @@ impl State {
     fn cut(&mut self, len_bytes: usize) -> Option<NonNull<u8>> {
         if self.rest.len_bytes < len_bytes {
             let pages = self.map(HUGE_BYTES)?;
-            // What is left becomes blocks of the largest classes that fit.
+            // The unused end becomes blocks of the largest classes that fit.
             while self.rest.len_bytes > 0 {
                 let fitting = (0..classes::COUNT).rev().find(|&class| len_of(class) <= self.rest.len_bytes);
                 let Some(class) = fitting else { break };
@@ -226,7 +226,7 @@ impl State {
         self.rest.take(len_bytes)
     }
 
-    /// Takes out what is kept beyond `keep_bytes`, the largest first, to be dropped.
+    /// Takes out kept pages beyond `keep_bytes`, the largest first. The caller drops them.
     fn trimmed(&mut self, keep_bytes: usize) -> Vec<Pages> {
         let mut over = Vec::new();
         while self.kept.len_bytes() > keep_bytes {
@@ -247,7 +247,7 @@ impl State {
 }
 
 impl Rest {
-    /// The first bytes of it; none if it has fewer.
+    /// The first `len_bytes` bytes; none if there are fewer.
     fn take(&mut self, len_bytes: usize) -> Option<NonNull<u8>> {
         if self.len_bytes < len_bytes {
             return None;
@@ -280,7 +280,7 @@ mod tests {
         room.free(rest);
         room.free(held);
         assert_eq!(room.info().free_bytes, 8 * MIB);
-        // What is kept, of other sizes, is not in the way.
+        // Kept memory of other sizes is not in the way.
         room.free(alloc(&room, 8 * MIB));
     }
 

@@ -1,24 +1,24 @@
-//! Pages that other processes open, where the system has them: on Linux, a file in memory that they
-//! find among the files of this process. It is gone with the last process that has it.
+//! Pages that other processes open, if the system has them: on Linux, a file in memory that they
+//! find among the files of this process. The file is gone when the last process that has it ends.
 #![allow(unsafe_code)] // maps and unmaps memory
 
 use std::{ptr::NonNull, sync::atomic::AtomicU8};
 
-/// Whether the system has them.
+/// Whether the system has such pages.
 pub(crate) const ARE_THERE: bool = cfg!(target_os = "linux");
 
-/// How another process finds pages.
+/// The data by which another process finds pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PagesName {
-    /// The process that made them, and its number of the file.
+    /// The process that made them, and that process's number of the file.
     pub(crate) process: u64,
     pub(crate) file: u64,
-    /// What no other file has at the same time.
+    /// A number that no other file has at the same time.
     pub(crate) identity: u64,
     pub(crate) len_bytes: u64,
 }
 
-/// Memory of whole pages that several processes have. This process loses it on drop.
+/// Whole pages of memory that several processes have. This process gives them up on drop.
 #[derive(Debug)]
 pub(crate) struct SharedPages {
     start: NonNull<u8>,
@@ -32,13 +32,14 @@ unsafe impl Send for SharedPages {}
 unsafe impl Sync for SharedPages {}
 
 impl SharedPages {
-    /// `len_bytes` bytes, not 0, that hold zeros; none if the system has no more, or none to share.
+    /// `len_bytes` bytes, not 0, that hold zeros; none if the system has no memory, or cannot share
+    /// it.
     pub(crate) fn new(len_bytes: usize) -> Option<Self> {
         let (file, name) = system::create(len_bytes)?;
         Self::map(file, name)
     }
 
-    /// Pages of a process; none if it has them no more.
+    /// Opens pages of a process; none if that process no longer has them.
     pub(crate) fn open(name: &PagesName) -> Option<Self> {
         Self::map(system::open(name)?, *name)
     }
@@ -56,21 +57,21 @@ impl SharedPages {
         self.start
     }
 
-    /// A byte that all processes use in this way alone.
+    /// A byte that all processes use only as an atomic.
     ///
     /// # Panics
     ///
-    /// It lies beyond the pages.
+    /// If the byte lies beyond the pages.
     pub(crate) fn flag(&self, at: usize) -> &AtomicU8 {
         assert!((at as u64) < self.name.len_bytes, "a flag of the pages");
         let place = self.start.as_ptr().wrapping_add(at);
-        // SAFETY: mapped as long as this lives, and used as an atomic by everybody.
+        // SAFETY: it is mapped as long as this lives, and every process uses it as an atomic.
         unsafe { AtomicU8::from_ptr(place) }
     }
 }
 
 impl PagesName {
-    /// Whether the process that made the pages has them still.
+    /// Whether the process that made the pages still has them.
     pub(crate) fn is_there(&self) -> bool {
         system::is_there(self)
     }
@@ -117,8 +118,8 @@ mod system {
         Some((file, PagesName { process: process::id().into(), file: file_number, identity, len_bytes }))
     }
 
-    /// Asked before it is opened too: by now the number may belong to another file, and to open some
-    /// does something.
+    /// Also checked before the file is opened: by now the number may belong to another file, and
+    /// opening some files has effects.
     pub(super) fn is_there(name: &PagesName) -> bool {
         fs::metadata(path(name)).is_ok_and(|found| is_named(name, &found))
     }
@@ -146,7 +147,7 @@ mod system {
 
     /// # Safety
     ///
-    /// Mapped by [`map`] with this length, and not used any more.
+    /// Mapped by [`map`] with this length, and no longer used.
     pub(super) unsafe fn unmap(start: NonNull<u8>, len_bytes: u64) {
         let Ok(len_bytes) = usize::try_from(len_bytes) else { return };
         // SAFETY: as the caller promises.
@@ -160,7 +161,7 @@ mod system {
 
     use super::PagesName;
 
-    /// There is none.
+    /// Other systems have none.
     pub(super) type File = Infallible;
 
     pub(super) fn create(_: usize) -> Option<(File, PagesName)> {

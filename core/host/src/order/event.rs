@@ -1,4 +1,4 @@
-//! A point that was recorded.
+//! An event: a point that was recorded.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
 use std::{
@@ -17,9 +17,9 @@ use super::{Flag, Point, Stamp};
 #[derive(Debug)]
 pub struct HostEvent {
     pub(crate) point: Point,
-    /// When it was over, of a timed event.
+    /// The time when it was over, for a timed event.
     stamp: Option<Stamp>,
-    /// Other processes may still open it.
+    /// Keeps the flag, because other processes may still open it.
     _flag: Option<Arc<Flag>>,
 }
 
@@ -28,7 +28,7 @@ impl HostEvent {
         Self { point, stamp, _flag: None }
     }
 
-    /// One that other processes wait for.
+    /// An event that other processes may wait for.
     pub(crate) fn exported(point: Point, flag: Arc<Flag>) -> Self {
         Self { point, stamp: None, _flag: Some(flag) }
     }
@@ -40,12 +40,12 @@ impl HostEvent {
 
     fn time(&self) -> Option<Instant> {
         let stamp = self.stamp.as_ref().filter(|_| self.point.is_over())?;
-        // The thread that notes it may not have come to it.
+        // The thread that notes the time may not have done so yet.
         Some(*stamp.get_or_init(Instant::now))
     }
 }
 
-// SAFETY: what it names is over when it says so, and a turn that is over touches nothing.
+// SAFETY: the turns of the point are over when it says so, and a turn that is over touches nothing.
 unsafe impl Event for HostEvent {
     fn query(&self) -> Result<bool> {
         Ok(self.point.is_over())

@@ -1,4 +1,4 @@
-//! Points that other processes wait for.
+//! Flags: points that other processes wait for.
 
 use std::{
     hint,
@@ -14,29 +14,29 @@ use devarray::kernel::Running;
 
 use crate::memory::{PagesName, SharedPages};
 
-/// Flags of one board: as many bytes. Each is used once.
+/// The number of flags on one board, a byte each. Each is used once.
 const BOARD_LEN: usize = 64 << 10;
 
-/// Looks before a thread sleeps: some microseconds.
+/// The number of looks before a thread sleeps: some microseconds.
 const LOOKS: usize = 1000;
-/// Sleeps are an eighth of the time so far, up to this.
+/// A sleep lasts an eighth of the time waited so far, up to this.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
-/// How often a thread asks whether the other process is there.
+/// The time between two checks that the other process still exists.
 const ASKED_EACH: Duration = Duration::from_millis(50);
 
-/// One thing that is to be over, in memory that processes share.
+/// A flag in memory that processes share. It is raised when a point is over.
 #[derive(Debug)]
 pub(crate) struct Flag {
     board: Arc<SharedPages>,
     at: usize,
 }
 
-/// The flags that a device hands out.
+/// The board from which a device hands out flags, and the next flag's place on it.
 #[derive(Debug, Default)]
 pub(crate) struct Flags(Mutex<Option<(Arc<SharedPages>, usize)>>);
 
 impl Flags {
-    /// The next; none if the system shares no more memory.
+    /// The next flag; none if the system has no more memory to share.
     pub(crate) fn next(&self) -> Option<Flag> {
         let mut last = Running::lock(&self.0);
         let (board, at) = match last.take() {
@@ -49,7 +49,7 @@ impl Flags {
 }
 
 impl Flag {
-    /// A flag of another process; none if it has it no more.
+    /// A flag of another process; none if that process no longer has it.
     pub(crate) fn open(board: &PagesName, at: u64) -> Option<Self> {
         let at = usize::try_from(at).ok().filter(|&at| at < BOARD_LEN)?;
         if board.len_bytes != BOARD_LEN as u64 {
@@ -58,23 +58,23 @@ impl Flag {
         Some(Self { board: Arc::new(SharedPages::open(board)?), at })
     }
 
-    /// How another process finds it.
+    /// The name by which another process finds the flag.
     pub(crate) fn name(&self) -> (PagesName, u64) {
         (self.board.name(), self.at as u64)
     }
 
-    /// Tells that it is over.
+    /// Marks the flag's point as over.
     pub(crate) fn raise(&self) {
         self.board.flag(self.at).store(1, Release);
     }
 
-    /// Whether it is over. Once true, always true.
+    /// Whether the flag's point is over. Once true, always true.
     pub(crate) fn is_up(&self) -> bool {
         self.board.flag(self.at).load(Acquire) != 0
     }
 
-    /// Blocks until it is over, or until the other process has lost the flag without telling: it has
-    /// died, and does nothing more.
+    /// Blocks until the flag's point is over, or until the other process has lost the flag without
+    /// raising it: that process has died, and does no more work.
     pub(crate) fn wait(&self) {
         for _ in 0..LOOKS {
             if self.is_up() {

@@ -13,26 +13,26 @@ use devarray::kernel::Running;
 use super::{Point, Turn};
 use crate::shared::Shared;
 
-/// Looks at a lane before a thread sleeps: some microseconds.
+/// The number of looks at a lane before a thread sleeps: some microseconds.
 const LOOKS: usize = 1000;
 
 /// A stream's place in the order.
 pub(crate) struct Lane {
     pub(crate) device: Arc<Shared>,
-    /// Turns that are over.
+    /// The number of turns that are over.
     over: AtomicU64,
     given: Mutex<Given>,
-    /// Threads that sleep, or are about to.
+    /// The number of threads that sleep, or are about to.
     sleepers: AtomicUsize,
     door: Mutex<()>,
     ended: Condvar,
 }
 
-/// What was given so far.
+/// The turns that were given so far.
 #[derive(Debug, Default)]
 struct Given {
     turns: u64,
-    /// What the next turn comes after, beside the turns before it.
+    /// The point that the next turn waits for, besides the turns before it.
     before: Point,
 }
 
@@ -51,7 +51,7 @@ impl Lane {
         Turn::new(self, given.turns, mem::take(&mut given.before))
     }
 
-    /// All turns so far, and what later ones come after.
+    /// A point of all turns so far, and of the point that later turns wait for.
     #[inline]
     pub(crate) fn now(self: &Arc<Self>) -> Point {
         let given = self.given();
@@ -63,7 +63,7 @@ impl Lane {
         point
     }
 
-    /// Makes later turns come after a point.
+    /// Makes later turns wait for a point.
     pub(crate) fn come_after(&self, point: &Point) {
         if point.is_over() {
             return;
@@ -75,8 +75,8 @@ impl Lane {
         given.before.join(point);
     }
 
-    /// Forgets what later turns come after: there are none. Two streams that wait for each other would
-    /// keep each other for ever.
+    /// Drops the point that later turns would wait for: there are no later turns. Two streams that wait for
+    /// each other would otherwise keep each other alive for ever.
     pub(crate) fn close(&self) {
         let before = mem::take(&mut self.given.lock().unwrap_or_else(PoisonError::into_inner).before);
         drop(before);
@@ -88,7 +88,7 @@ impl Lane {
         self.over.load(SeqCst) >= turn
     }
 
-    /// Blocks until they are.
+    /// Blocks until a turn and all before it are over.
     #[inline]
     pub(crate) fn wait(&self, turn: u64) {
         if !self.is_over(turn) {
@@ -104,7 +104,7 @@ impl Lane {
                 return;
             }
         }
-        // Counted before the look that decides: who ends the turn after that look sees the count.
+        // Counted before the last look: a thread that ends the turn after that look sees the count.
         self.sleepers.fetch_add(1, SeqCst);
         let mut door = self.door.lock().unwrap_or_else(PoisonError::into_inner);
         while !self.is_over(turn) {
@@ -114,7 +114,7 @@ impl Lane {
         self.sleepers.fetch_sub(1, SeqCst);
     }
 
-    /// Ends a turn. The turns before it are over.
+    /// Ends a turn. The turns before it are over already.
     #[inline]
     pub(super) fn end(&self, turn: u64) {
         self.over.store(turn, SeqCst);

@@ -1,4 +1,4 @@
-//! What is done when a point is over, by whoever ends its last turn.
+//! Actions for when a point is over, done by the thread that ends its last turn.
 
 use std::{
     sync::{
@@ -11,19 +11,19 @@ use std::{
 use super::{Flag, Point};
 use crate::memory::{DeviceMemory, Room};
 
-/// A time that is noted when a point is over.
+/// The time when a point was over.
 pub(crate) type Stamp = Arc<OnceLock<Instant>>;
 
-/// What waits for points of one device.
+/// The actions that wait for points of one device.
 #[derive(Debug)]
 pub(crate) struct Later {
-    /// How many wait; asked first, without the lock.
+    /// The number of waiting actions; read first, without the lock.
     count: AtomicUsize,
     list: Mutex<Vec<(Point, Then)>>,
     room: Arc<Room>,
 }
 
-/// What is done then.
+/// An action to do then.
 #[derive(Debug)]
 pub(crate) enum Then {
     Free(DeviceMemory),
@@ -32,12 +32,12 @@ pub(crate) enum Then {
 }
 
 impl Later {
-    /// For memory of a device.
+    /// For memory of a device's room.
     pub(crate) fn new(room: &Arc<Room>) -> Self {
         Self { count: AtomicUsize::new(0), list: Mutex::default(), room: Arc::clone(room) }
     }
 
-    /// Does something when a point is over: now, if it is. Does not block.
+    /// Does an action when a point is over, or now if it is over already. Does not block.
     pub(crate) fn after(&self, point: Point, then: Then) {
         if point.is_over() {
             return self.act(then);
@@ -46,11 +46,12 @@ impl Later {
         list.push((point, then));
         self.count.store(list.len(), SeqCst);
         drop(list);
-        // Who ends the last turn either sees the count, or ended it before this look.
+        // The thread that ends the last turn either sees the count, or ended the turn before this
+        // look.
         self.look();
     }
 
-    /// Does what can be done now.
+    /// Does the actions that can be done now.
     #[inline]
     pub(crate) fn look(&self) {
         if self.count.load(SeqCst) > 0 {
@@ -89,7 +90,8 @@ impl Later {
 }
 
 impl Drop for Later {
-    /// What other processes wait for is over first: it may come after what others again do.
+    /// Waits for the points that other processes wait for, and raises their flags. Such a point may
+    /// itself wait for other processes.
     fn drop(&mut self) {
         for (point, then) in self.list().drain(..) {
             if let Then::Raise(flag) = then {

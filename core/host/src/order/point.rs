@@ -1,4 +1,4 @@
-//! What must be over.
+//! Points: sets of turns that must be over.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::{Flag, Lane};
 
-/// Turns of lanes, each with all before it, and flags of other processes. Turns that are over may be
-/// left out.
+/// Turns of lanes, each with all turns before it, and flags of other processes. Turns that are over
+/// may be left out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Point {
     turns: SmallVec<[(Arc<Lane>, u64); 1]>,
@@ -20,21 +20,21 @@ impl Point {
         Self { turns: SmallVec::new(), flags: vec![Arc::new(flag)] }
     }
 
-    /// Whether all of it is over. Once true, always true.
+    /// Whether all of its turns and flags are over. Once true, always true.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.turns.iter().all(|(lane, turn)| lane.is_over(*turn))
             && self.flags.iter().all(|flag| flag.is_up())
     }
 
-    /// Blocks until all of it is over.
+    /// Blocks until all of its turns and flags are over.
     #[inline]
     pub(crate) fn wait(&self) {
         self.turns.iter().for_each(|(lane, turn)| lane.wait(*turn));
         self.flags.iter().for_each(|flag| flag.wait());
     }
 
-    /// Adds turns of a lane up to one.
+    /// Adds the turns of a lane up to `turn`.
     pub(crate) fn add(&mut self, lane: &Arc<Lane>, turn: u64) {
         if lane.is_over(turn) {
             return;
@@ -45,7 +45,7 @@ impl Point {
         }
     }
 
-    /// Adds another point.
+    /// Adds the turns and flags of another point.
     pub(crate) fn join(&mut self, other: &Self) {
         other.turns.iter().for_each(|(lane, turn)| self.add(lane, *turn));
         for flag in other.flags.iter().filter(|flag| !flag.is_up()) {

@@ -1,4 +1,4 @@
-//! The place of one operation.
+//! A turn: the place of one operation in the order.
 
 use std::sync::{
     Arc,
@@ -7,13 +7,14 @@ use std::sync::{
 
 use super::{Lane, Point};
 
-/// A turn of a lane. Dropping it waits for what comes before, if nothing else did, and ends it.
+/// A turn of a lane. Dropping it waits for everything before it, if nothing has waited yet, and
+/// ends the turn.
 #[derive(Debug)]
 pub(crate) struct Turn {
     lane: Arc<Lane>,
     number: u64,
     before: Point,
-    /// What comes before is over. Only saves looking again.
+    /// Everything before it is over. Only saves another look.
     is_here: AtomicBool,
 }
 
@@ -22,7 +23,7 @@ impl Turn {
         Self { lane: Arc::clone(lane), number, before, is_here: AtomicBool::new(false) }
     }
 
-    /// Blocks until everything is over that comes before.
+    /// Blocks until everything before the turn is over.
     #[inline]
     pub(crate) fn arrive(&self) {
         if !self.is_here.load(Relaxed) {

@@ -1,4 +1,4 @@
-//! Streams that take operations down, and launches of them.
+//! Streams that capture operations, and launches of captured operations.
 #![allow(unsafe_code)] // runs operations whose memory the caller of a launch vouches for
 
 use std::{any::Any, sync::Arc};
@@ -14,8 +14,8 @@ use crate::{
     captured::{Steps, Taken},
 };
 
-// SAFETY: steps run in the order in which they were enqueued, at the turn of the launch, and have no memory but what
-// their operations name.
+// SAFETY: steps run in the order in which they were enqueued, at the launch's turn, and use only the memory
+// that their operations name.
 unsafe impl Captures for HostStream {
     fn capture(&self) -> Result<Option<Self>> {
         Ok(Some(Self { lane: Arc::clone(&self.lane), place: Place::Taken(Taken::default()) }))
@@ -43,7 +43,7 @@ unsafe impl Captures for HostStream {
 }
 
 impl HostStream {
-    /// Refuses what is not taken down: a launch would find other host memory, or none.
+    /// Refuses operations that cannot be captured: a launch would find other host memory, or none.
     pub(super) fn check_runs(&self, operation: &'static str) -> Result<()> {
         match &self.place {
             Place::Next | Place::Turn(_) => Ok(()),

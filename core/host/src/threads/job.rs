@@ -1,4 +1,4 @@
-//! One call's pieces.
+//! A job: the pieces of one call.
 #![allow(unsafe_code)] // lends a call's work to threads that are done with it before the call returns
 
 use std::{
@@ -11,10 +11,10 @@ use std::{
     },
 };
 
-/// What is done with each number.
+/// The work that is done for each number.
 pub(super) type Work<'a> = &'a (dyn Fn(usize) + Sync);
 
-/// The pieces of one call, handed out by counting.
+/// The pieces of one call, handed out by a counter.
 pub(super) struct Job {
     next: AtomicUsize,
     pieces: usize,
@@ -26,7 +26,7 @@ pub(super) struct Job {
 #[derive(Default)]
 struct Helpers {
     inside: usize,
-    /// What the first piece that panicked did so with.
+    /// The payload of the first piece that panicked.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -60,17 +60,18 @@ impl Job {
         }
     }
 
-    /// Hands out no more pieces. (The count stays far from overflow: each thread adds one at a time.)
+    /// Hands out no more pieces. (The counter stays far from overflow: each thread adds one at a time.)
     pub(super) fn stop(&self) {
         self.next.store(self.pieces, Relaxed);
     }
 
-    /// A helper comes in.
+    /// Notes that a helper comes in.
     pub(super) fn enter(&self) {
         self.helpers().inside += 1;
     }
 
-    /// It goes, and has seen the last of the work. What it wrote is seen by who waits.
+    /// Notes that a helper leaves. It no longer uses the work, and a waiting thread sees everything that it
+    /// wrote.
     pub(super) fn leave(&self) {
         let mut helpers = self.helpers();
         helpers.inside -= 1;

@@ -1,4 +1,4 @@
-//! Elements by index do not depend on the number of threads.
+//! Gathers and scatters give the same elements with any number of threads.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -15,7 +15,7 @@ use devarray_host::HostDevice;
 const ROWS: usize = 5000;
 const COLUMNS: usize = 24;
 
-/// The results of gathers and scatters, and the errors.
+/// The results of gathers and scatters, and their errors.
 type Outcome = (Vec<Vec<u32>>, Vec<IndexError>);
 
 fn error(stream: &StreamHandle<HostDevice>) -> IndexError {
@@ -56,7 +56,7 @@ fn outcome(threads: usize, wrong: &[usize]) -> Result<Outcome> {
         note(array.take(&stream, &indices(2 * ROWS, ROWS)?, 0, OutOfRange::Error)?)?;
         note(flat.take(&stream, &indices(100_000, ROWS * COLUMNS)?, 0, OutOfRange::Error)?)?;
         note(array.take(&stream, &indices(COLUMNS, COLUMNS)?, 1, OutOfRange::Error)?)?;
-        // The last of several values stays: in rows, elements, and columns.
+        // The last of several values stays, for rows, elements and columns.
         for (count, bound, axis) in [(2 * ROWS, ROWS, 0), (100, COLUMNS, 1)] {
             let mut target = Array::<u32, _>::zeros(&stream, &[ROWS, COLUMNS])?;
             let shape = if axis == 0 { [count, COLUMNS] } else { [ROWS, count] };
@@ -85,12 +85,12 @@ fn elements_by_index_have_the_same_bits_and_error_with_any_number_of_threads() -
         assert_eq!(several.1, one.1, "errors of {threads} threads");
         assert!(several.0 == one.0, "bits of {threads} threads");
     }
-    // The twin: without the wrong index that comes first, another is told.
+    // The twin: without the wrong index that comes first, another one is reported.
     assert_ne!(outcome(3, &wrong[..3])?.1, one.1);
     Ok(())
 }
 
-/// The definition: the value whose index comes last.
+/// By definition, the value whose index comes last stays.
 #[test]
 fn the_last_of_several_values_stays_whichever_thread_puts_it() -> Result<()> {
     const LEN: usize = 200_000;
@@ -108,7 +108,7 @@ fn the_last_of_several_values_stays_whichever_thread_puts_it() -> Result<()> {
     target.view_mut().put(&stream, &indices, &puts, 0, OutOfRange::Error, Repeats::Last)?;
     let found = target.to_vec(&stream)?;
     assert!(found == last(&mut (0..LEN)));
-    // The twin: with the halves done in the other order, others stay.
+    // The twin: with the halves done in the other order, other values stay.
     assert!(found != last(&mut (LEN / 2..LEN).chain(0..LEN / 2)));
     Ok(())
 }

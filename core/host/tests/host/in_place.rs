@@ -1,4 +1,4 @@
-//! Arrays looked at where they lie.
+//! The host reads and writes arrays where they lie.
 #![allow(unsafe_code)] // adopts memory that the test keeps
 
 use std::{
@@ -65,7 +65,7 @@ fn arrays_of_ndarray_have_every_layout() -> Result<()> {
     Ok(())
 }
 
-/// Forgotten, or left by a panic, a slice ends its borrow, and nothing else.
+/// A slice that is forgotten, or left by a panic, ends its borrow and nothing else.
 #[test]
 fn nothing_depends_on_a_destructor() -> Result<()> {
     let stream = stream()?;
@@ -94,7 +94,7 @@ fn reading_goes_on_beside_operations_that_read() -> Result<()> {
     Ok(())
 }
 
-/// Work in flight on another part of the memory is waited for.
+/// A slice waits for work in flight on another part of the memory.
 #[test]
 fn a_slice_is_there_when_operations_are_over() -> Result<()> {
     let (stream, gate) = (stream()?, gates::new());

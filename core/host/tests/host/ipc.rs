@@ -1,5 +1,5 @@
-//! Memory and events of another process: this test, started once more.
-#![allow(unsafe_code)] // opens what the other process keeps
+//! Memory and events of another process, which is this test started once more.
+#![allow(unsafe_code)] // opens memory and events that the other process keeps
 
 use std::{
     env,
@@ -17,7 +17,7 @@ use devarray_host::HostDevice;
 
 use crate::gates::{self, Wait};
 
-/// Says what the other process does.
+/// The variable that says what the other process does.
 const PART: &str = "DEVARRAY_TEST_PART";
 /// The prefix of lines for the other process; the test harness prints lines without it.
 const MARK: &str = "said: ";
@@ -90,15 +90,15 @@ fn the_other_process() -> Result<()> {
     }
 }
 
-/// Reads an array, after an event or at once, writes it, and tells when that is done.
+/// Reads an array, after an event or at once, writes it, and says when that is done.
 fn share(waits: bool) -> Result<()> {
     let stream = stream()?;
     let remote = RemoteArray::from_bytes(&of_hex(&listen())).unwrap();
-    // SAFETY: kept by the first process until this one has ended, and ordered by events.
+    // SAFETY: the first process keeps it until this one has ended, and events order the two.
     let mut array = unsafe { Array::<u32, _>::open(&stream, &remote) }?;
     let event = RemoteEvent::from_bytes(&of_hex(&listen())).unwrap();
     if waits {
-        // SAFETY: kept until this process says what it read.
+        // SAFETY: the first process keeps it until this one says what it read.
         unsafe { stream.wait_exported(&event) }?;
         say("waits");
     }
@@ -111,7 +111,7 @@ fn share(waits: bool) -> Result<()> {
     Ok(())
 }
 
-/// Names an event that never is over.
+/// Names an event that is never over.
 fn die() -> Result<()> {
     let (stream, gate) = (stream()?, gates::new());
     let mut array = Array::<u32, _>::zeros(&stream, &[1])?;
@@ -156,7 +156,7 @@ fn two_processes_have_one_memory_and_events_order_them() -> Result<()> {
     Ok(())
 }
 
-/// The twin: the events above are what orders the two.
+/// The twin: it is the events above that order the two processes.
 #[test]
 fn without_an_event_the_other_process_reads_what_was_there() -> Result<()> {
     let (stream, gate, mut other) = (stream()?, gates::new(), Other::start("hurry"));
@@ -195,7 +195,7 @@ fn who_waits_for_a_process_that_dies_goes_on() -> Result<()> {
     assert_eq!(array.to_vec(&stream)?, [0; 3]);
     assert!(recorded.query()?);
     killer.join().unwrap();
-    // SAFETY: nothing is waited for: it is not there.
+    // SAFETY: nothing is waited for: the event does not exist.
     let gone = unsafe { stream.wait_exported(&event) }.unwrap_err();
     assert!(matches!(gone, Error::Handle { .. }), "{gone}");
     Ok(())

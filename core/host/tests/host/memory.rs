@@ -19,7 +19,8 @@ fn beyond_the_capacity_is_a_typed_error_and_room_comes_back() -> Result<()> {
     Ok(())
 }
 
-/// Far more than the machine has may be handed out: pages are committed when they are touched.
+/// Far more memory than the machine has may be allocated: pages are committed when they are
+/// touched.
 #[cfg(target_os = "linux")]
 #[test]
 fn pages_are_committed_when_they_are_touched() -> Result<()> {

@@ -106,7 +106,7 @@ fn a_wait_for_an_event_holds_back_later_operations_alone() -> Result<()> {
 }
 
 devarray::kernel! {
-    /// Panics.
+    /// Panics when it runs.
     struct Panics(to: InOut<u32>);
     image = Image::none();
     launch { Grid::elements(to.len(), 32) }
@@ -130,7 +130,8 @@ fn a_panic_ends_the_turn() -> Result<()> {
     Ok(())
 }
 
-/// Many threads, few streams, waits between them: nothing hangs, and every operation takes effect.
+/// Many threads, few streams and waits between them: nothing hangs, and every operation takes
+/// effect.
 #[test]
 fn streams_that_wait_for_each_other_do_not_hang() -> Result<()> {
     const ROUNDS: u32 = 200;

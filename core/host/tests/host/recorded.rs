@@ -1,4 +1,4 @@
-//! Recorded work that the device takes down.
+//! Recorded work that the device captures.
 #![allow(unsafe_code)] // makes operations without core
 
 use std::num::NonZeroUsize;
@@ -44,7 +44,7 @@ fn launches_compute_with_the_arrays_and_numbers_that_they_are_given() -> Result<
     Ok(())
 }
 
-/// Calls that tell of indices are not taken down: each launch tells its own.
+/// Calls that report indices are not captured: each launch reports its own.
 #[test]
 fn work_that_tells_of_indices_is_not_captured() -> Result<()> {
     let stream = Context::new(device())?.stream()?;
@@ -98,7 +98,7 @@ fn a_launch_that_panics_has_had_its_turn_and_others_go_on() -> Result<()> {
         let launch = std::panic::AssertUnwindSafe(|| recorded.launch(on, (&wrong, &mut to)));
         let panic = std::panic::catch_unwind(launch).unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"a negative element"));
-        // The fill in front of the panic has run, and nothing waits for ever.
+        // The fill before the panic has run, and nothing waits for ever.
         assert_eq!(to.to_vec(&other)?, [5; 3]);
     }
     recorded.launch(&stream, (&right, &mut to))?;
@@ -129,7 +129,7 @@ fn what_is_taken_down_runs_at_each_launch_on_its_own_device_alone() -> Result<()
     let (memory, plan) = memory(&stream)?;
     let fill = |on: &HostStream, with: u8| {
         let pattern = [with];
-        // SAFETY: the plan is of all the memory, which nobody else uses.
+        // SAFETY: the plan covers all the memory, which nobody else uses.
         on.fill(&unsafe { FillOp::new_unchecked(&memory, &plan, &pattern) })
     };
     fill(&stream, 1)?;
@@ -155,19 +155,20 @@ fn host_memory_is_not_taken_down() -> Result<()> {
     let stream = device().open_stream()?;
     let (memory, _) = memory(&stream)?;
     let bytes = [7_u8; 64];
-    // SAFETY: both have 64 bytes; what runs is over when the call returns.
+    // SAFETY: both have 64 bytes, and the upload is over when the call returns.
     let op = unsafe { UploadOp::new_unchecked(&memory, 0, bytes.as_ptr(), 64) };
     let taking = stream.capture()?.unwrap();
     let refused = taking.upload(&op);
     assert!(matches!(&refused, Err(Error::Driver { name, .. }) if name == "STREAM_CAPTURES"), "{refused:?}");
     assert_eq!(first_bytes(&memory), [0, 0]);
-    // The twin: a stream that runs takes it.
+    // The twin: a stream that runs work at once takes it.
     stream.upload(&op)?;
     assert_eq!(first_bytes(&memory), [7, 7]);
     Ok(())
 }
 
-/// A product over no elements takes memory of its own, which no other array gets while it can be launched.
+/// A product over no elements allocates memory of its own, which no other array gets while it can be
+/// launched.
 #[test]
 fn memory_that_a_recorded_call_takes_stays_as_long_as_the_recording() -> Result<()> {
     let stream = Context::new(device())?.stream()?;
@@ -180,7 +181,7 @@ fn memory_that_a_recorded_call_takes_stays_as_long_as_the_recording() -> Result<
         recorded.launch(&stream, (&a, &b, &mut y, 0.5))?;
         assert!(recorded.is_captured());
         assert_eq!(y.to_vec(&stream)?, [0.5; 6]);
-        // Would be where the zero was.
+        // This array would lie where the zero was.
         let ones = Array::full(&stream, &[1], 1.0_f32)?;
         assert_eq!(ones.to_vec(&stream)?, [1.0]);
         std::mem::forget(ones);

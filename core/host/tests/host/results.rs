@@ -15,7 +15,7 @@ fn host(threads: usize) -> HostDevice {
     HostDevice::builder().capacity_bytes(1 << 30).threads(threads).build()
 }
 
-/// Bits of results of many kinds, large enough to be shared.
+/// The bits of results of many kinds, large enough for several threads.
 fn results<D: Compute>(device: D) -> Result<Vec<Bits>> {
     let stream = Context::new(device)?.stream()?;
     let (rows, columns) = (600, 701);
@@ -30,7 +30,7 @@ fn results<D: Compute>(device: D) -> Result<Vec<Bits>> {
     [&y, &turned, &sums, &filled].into_iter().map(bits).collect()
 }
 
-/// Reductions and scans give the same bits with any number of threads: of many rows, few rows, one row,
+/// Reductions and scans give the same bits with any number of threads: over many rows, few rows, one row,
 /// rows across memory and backward rows.
 fn reductions<D: Compute>(device: D) -> Result<Vec<Bits>> {
     let stream = Context::new(device)?.stream()?;

@@ -11,29 +11,30 @@ use devarray::{
 use devarray_host::HostDevice;
 use half::f16;
 
-/// Elements of a part that a thread takes at once.
+/// The number of elements that a thread scans at once.
 const PART: usize = 1 << 16;
-/// One part, or some and the ends of others; with five and more, totals are put together by a tree.
+/// One part, or several with a few elements more or less. The totals of five parts and more are added by a
+/// tree.
 const LENGTHS: [usize; 7] =
     [PART - 1, PART, PART + 1, 2 * PART - 1, 2 * PART, 3 * PART + 1023, 5 * PART + 1025];
 
 /// Bits of elements, in order.
 type Bits = Vec<u64>;
 
-/// A number from -511 to 512, without order.
+/// A pseudorandom number from -511 to 512.
 fn number(k: usize) -> i16 {
     let mixed = (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     i16::try_from(mixed >> 54).unwrap() - 511
 }
 
-/// Fractions that are summed up: of another magnitude in each part, so that sums of totals are rounded.
+/// Fractions to sum up, of another magnitude in each part, so that sums of totals are rounded.
 fn fraction(x: i16, k: usize) -> f64 {
     const BY_PART: [f64; 5] = [1.0, 3.0, 9.0, 27.0, 81.0];
     f64::from(x) / 7.0 * BY_PART[k / PART % BY_PART.len()]
 }
 
-/// The scan of elements that a number and its place make.
+/// The scan of elements that are made from a number and its place.
 fn scanned<T: Computable, R: Computable + Debug>(
     (threads, len): (usize, usize),
     scan: Scan,
@@ -48,7 +49,7 @@ fn scanned<T: Computable, R: Computable + Debug>(
     Ok(found.to_vec(&stream)?.into_iter().map(bits).collect())
 }
 
-/// Scans of a type: a sum of fractions, a product that stays near 1, and extremes with one NaN.
+/// Scans of a float type: a sum of fractions, a product that stays near 1, and extremes with one NaN.
 macro_rules! of_floats {
     ($type:ty, $bits:expr, $of:expr, $at:expr) => {{
         let (at, of): (_, fn(f64) -> $type) = ($at, $of);
@@ -108,8 +109,8 @@ fn a_scan_of_one_long_row_has_the_same_bits_with_any_number_of_threads() -> Resu
     Ok(())
 }
 
-/// The twin: the totals of parts, added one after another and not by the tree of aligned blocks, give
-/// other bits. So do parts that begin anew.
+/// The twin: the totals of parts, added one after another and not by the tree of aligned blocks, give other
+/// bits; so do parts that begin anew.
 #[test]
 fn totals_that_are_added_in_another_order_give_other_bits() -> Result<()> {
     const PARTS: usize = 9;
@@ -129,7 +130,7 @@ fn totals_that_are_added_in_another_order_give_other_bits() -> Result<()> {
         so_far += total;
         (value(so_far), due[part * PART])
     });
-    // One part, two and three are added in one order.
+    // One, two and three parts are added in the same order either way.
     assert!(in_a_row.by_ref().take(3).all(|(found, due)| found == due));
     assert!(in_a_row.any(|(found, due)| found != due));
     assert!((1..PARTS).all(|part| due[part * PART] != value(0.0)));

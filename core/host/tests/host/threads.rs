@@ -12,8 +12,8 @@ fn device() -> HostDevice {
     HostDevice::builder().capacity_bytes(256 << 20).threads(2).build()
 }
 
-/// Four threads on one context, each with an operation that ends only when all four are inside
-/// theirs. Whether they met.
+/// Starts four threads on one context, each with an operation that ends only when all four
+/// operations run at once, and returns whether they did.
 fn meet<D: Launch>(device: D, limit_ms: u32) -> Result<bool> {
     let (context, gate) = (Context::new(device)?, gates::new());
     let call = || {
@@ -35,7 +35,7 @@ fn four_threads_are_inside_their_operations_at_the_same_time() -> Result<()> {
     Ok(())
 }
 
-/// The twin: on a device whose streams give no turns, one operation runs at a time.
+/// The twin: a device that runs one operation at a time.
 #[test]
 fn without_turns_they_are_not() -> Result<()> {
     assert!(!meet(MockDevice::builder().schedule(Schedule::Eager).build(), 50)?);
@@ -52,7 +52,7 @@ fn other_streams_go_on_while_an_operation_runs() -> Result<()> {
         let long = scope.spawn(|| Wait::launch(&busy, &mut waiting, gate));
         gates::await_arrival(gate);
 
-        // Everything but what needs the busy stream.
+        // Everything that does not need the busy stream.
         let x = Array::from_slice(&stream, &[1000], &[3.0_f32; 1000])?;
         assert_eq!(x.view().map(&stream, |x| x * x)?.sum(&stream, ..)?.item(&stream)?, 9000.0);
         drop(x);
@@ -61,7 +61,7 @@ fn other_streams_go_on_while_an_operation_runs() -> Result<()> {
         drop(context.stream()?);
         assert!(context.take_errors().is_empty());
 
-        // Calls that need the busy stream only in its order.
+        // Calls that need the busy stream only for its order.
         let event = busy.record()?;
         assert!(!event.query()?, "the operation runs");
         let used_bytes = context.pool_statistics()?.used_bytes;

@@ -1,4 +1,4 @@
-//! A tensor and its stream, of a device that is known at run time alone.
+//! A tensor and its stream, of a device that is known only at run time.
 #![allow(unsafe_code)] // hands memory on to the stream that lent it
 
 use std::{
@@ -27,15 +27,15 @@ use crate::others::Others;
 pub(crate) struct On<D: Door> {
     pub(crate) tensor: Tensor<D>,
     pub(crate) stream: StreamHandle<D>,
-    /// Other code has the address, and keeps this array instead of a structure that would tell when
-    /// it is done.
+    /// Other code has the address. It keeps this array, and no structure that would tell when it is
+    /// done.
     is_address_out: AtomicBool,
 }
 
 impl<D: Door> Drop for On<D> {
-    /// Orders later work here on the memory, and its free, after the work of other code that had the
-    /// address; and later work of the lender after the work here, if there was any. Blocks only on a
-    /// device of the host, where it must.
+    /// Orders later work here on the memory, and its free, after the work of other code that had
+    /// the address. Orders later work of the lender after the work here, if there was any. Blocks
+    /// only on a device of the host, where it must.
     fn drop(&mut self) {
         let is_host = self.stream.device().is_host();
         if *self.is_address_out.get_mut()
@@ -46,7 +46,7 @@ impl<D: Door> Drop for On<D> {
             mem::forget(self.tensor.clone());
         }
         let Some(lender) = self.others().owed() else { return };
-        // Any error is the device's, and its next call returns it too.
+        // An error here is the device's, and its next call returns it too.
         if is_host {
             let _ = self.tensor.hand_over(&self.stream, Consumer::Host);
         } else {
@@ -55,7 +55,7 @@ impl<D: Door> Drop for On<D> {
     }
 }
 
-/// Calls that work on any device.
+/// Calls that work for any device.
 pub(crate) trait AnyArray: Send + Sync + 'static {
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
@@ -70,7 +70,7 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
     fn copied(&self) -> Result<Arc<dyn AnyArray>>;
     fn read_only(&self) -> Arc<dyn AnyArray>;
     fn synchronize(&self) -> Result<()>;
-    /// Work on the memory begins: it comes after the work of its lender, and of other code that was
+    /// Begins work on the memory: it comes after the work of the lender, and of other code that was
     /// shown the memory.
     fn settle(&self) -> Result<()>;
     /// Like [`to_dlpack`](Self::to_dlpack), for work on this module's stream.
@@ -82,12 +82,12 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
 }
 
 impl<D: Door> On<D> {
-    /// A tensor that a stream works on.
+    /// A tensor, with the stream for work on it.
     pub(crate) fn new(tensor: Tensor<D>, stream: &StreamHandle<D>) -> Self {
         Self { tensor, stream: stream.clone(), is_address_out: AtomicBool::new(false) }
     }
 
-    /// Like [`new`](Self::new), of memory that just came in.
+    /// Like [`new`](Self::new), for memory that just came in.
     pub(crate) fn lent(tensor: Tensor<D>, stream: &StreamHandle<D>, others: Others) -> Self {
         tensor.attached(|| others);
         Self::new(tensor, stream)
@@ -97,7 +97,7 @@ impl<D: Door> On<D> {
         Others::of_memory(&self.tensor)
     }
 
-    /// Other code is shown the memory, in the order of our stream.
+    /// Shows other code the memory, in the order of our stream.
     fn show(&self) -> Result<()> {
         self.others().begin(|stream| self.tensor.take_back(&self.stream, stream))?;
         self.others().show();
@@ -171,8 +171,8 @@ impl<D: Door> AnyArray for On<D> {
 
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>> {
         self.settle()?;
-        // Work here goes to this stream alone, so that what comes next on it is in order; memory of
-        // the CPU is waited for.
+        // Work here goes to this stream only, so the consumer's next work on it is in order; memory
+        // of the CPU is waited for.
         let consumer = if self.is_host() { Consumer::Host } else { Consumer::Unordered };
         self.tensor.to_dlpack(&self.stream, consumer)
     }

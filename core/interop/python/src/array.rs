@@ -1,4 +1,4 @@
-//! The class.
+//! The Python class `DeviceArray`.
 
 use std::{fmt, sync::Arc};
 
@@ -49,12 +49,12 @@ impl DeviceArray {
         Ok(Some((&on.tensor, &on.stream)))
     }
 
-    /// Like [`on`](Self::on), the tensor to be written.
+    /// Like [`on`](Self::on), with the tensor to be written.
     ///
     /// # Errors
     ///
     /// - `BufferError`: Python, or other code, has the array too. An array that came in as an
-    ///   argument belongs to its function alone.
+    ///   argument belongs to its function only.
     /// - The errors of [`on`](Self::on).
     pub fn on_mut<D: Door>(&mut self) -> PyResult<Option<(&mut Tensor<D>, StreamHandle<D>)>> {
         if self.on::<D>()?.is_none() {
@@ -66,7 +66,7 @@ impl DeviceArray {
         Ok(on.map(|On { tensor, stream, .. }| (tensor, stream.clone())))
     }
 
-    /// The exception for an array of a device that a function does not serve.
+    /// The exception for an array of a device that a function does not support.
     #[must_use]
     pub fn unserved(&self) -> pyo3::PyErr {
         PyTypeError::new_err(format!("arrays on {} are not served here", self.array.device()))
@@ -87,13 +87,13 @@ impl DeviceArray {
         PyTuple::new(py, strides_bytes(&*self.array))
     }
 
-    /// Axes.
+    /// The number of axes.
     #[getter]
     fn ndim(&self) -> usize {
         self.array.layout().rank()
     }
 
-    /// Elements.
+    /// The number of elements.
     #[getter]
     fn size(&self) -> usize {
         self.array.layout().len()
@@ -124,7 +124,7 @@ impl DeviceArray {
         Ok(Self::of(self.array.with_layout(layout).map_err(to_py)?))
     }
 
-    /// The array with its axes in another order; reversed if none is told. Does not copy.
+    /// The array with its axes in another order; in reverse order if none is given. Does not copy.
     #[pyo3(signature = (*axes))]
     fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
         if axes.is_empty() {
@@ -135,7 +135,7 @@ impl DeviceArray {
         Ok(Self::of(self.array.with_layout(layout).map_err(to_py)?))
     }
 
-    /// The array with some axes turned round; all if none is told. Does not copy.
+    /// The array with some axes reversed; all axes if none is given. Does not copy.
     #[pyo3(signature = (*axes))]
     fn flip(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let layout = self.array.layout();
@@ -146,7 +146,8 @@ impl DeviceArray {
         Ok(Self::of(self.array.with_layout(layout).map_err(to_py)?))
     }
 
-    /// Some positions of an axis: from `start`, `step` apart, before `stop`. Does not copy.
+    /// Some positions along an axis: from `start`, in steps of `step`, before `stop`. Does not
+    /// copy.
     #[pyo3(signature = (axis, start, stop, step=1))]
     fn slice(&self, axis: isize, start: isize, stop: isize, step: isize) -> PyResult<Self> {
         let range = devarray::layout::Slice::from(start..stop).step_by(step);

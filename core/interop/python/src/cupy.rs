@@ -22,10 +22,11 @@ use crate::{
     once::get_or_make,
 };
 
-/// The stream that CuPy's number 0 means, as the dictionary names it.
+/// The stream that CuPy calls 0, by its number in the dictionary.
 const LEGACY_STREAM: u64 = 1;
 
-/// An attribute that a class describes, found once: the look-up by name costs more than the answer.
+/// An attribute's descriptor, looked up once: the look-up by name costs more than reading the
+/// attribute.
 struct Attribute {
     descriptor: Py<PyAny>,
     get: ffi::descrgetfunc,
@@ -34,14 +35,15 @@ struct Attribute {
 impl Attribute {
     fn of(class: &Bound<'_, PyType>, name: &str) -> PyResult<Self> {
         let descriptor = class.getattr(name)?;
-        // SAFETY: the type of an object; the slot is one that types have.
+        // SAFETY: it is the type of an object, and every type has this slot.
         let slot = unsafe { ffi::PyType_GetSlot(descriptor.get_type_ptr(), ffi::Py_tp_descr_get) };
         if slot.is_null() {
-            // Set if the interpreter does not tell, and not if the type has no such function.
+            // The error is set if the interpreter cannot tell, but not if the type has no such
+            // function.
             drop(PyErr::take(class.py()));
             return Err(PyTypeError::new_err("no descriptor"));
         }
-        // SAFETY: what the interpreter has in this slot is such a function.
+        // SAFETY: the interpreter keeps such a function in this slot.
         let get = unsafe { mem::transmute::<*mut c_void, ffi::descrgetfunc>(slot) };
         Ok(Self { descriptor: descriptor.unbind(), get })
     }
@@ -68,11 +70,11 @@ struct Cupy {
     pointer: Attribute,
     device: Attribute,
     current_stream: Py<PyAny>,
-    /// NumPy's types of elements, each one object, and their names.
+    /// NumPy's element types (each is a single object), and their names.
     typestrs: Vec<(Py<PyAny>, &'static str)>,
 }
 
-/// The types of elements that are read here, as NumPy's `dtype` takes them.
+/// The element types that are read here, as NumPy's `dtype` takes them.
 const DATA_TYPES: [&str; 14] =
     ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"];
 
@@ -107,10 +109,10 @@ impl Cupy {
     }
 }
 
-/// Whether this is CuPy's class of arrays, and no class derived from it.
+/// Whether this is CuPy's own class of arrays, and not a derived class.
 pub(crate) fn is_array_class(class: &Bound<'_, PyType>) -> bool {
     let py = class.py();
-    // Only what says that it is CuPy's is a reason to load CuPy, which it has done itself.
+    // Loads CuPy only for a class that says it is CuPy's: CuPy is then loaded already.
     let module = class.getattr(intern!(py, "__module__"));
     if !module.and_then(|module| module.eq("cupy")).unwrap_or(false) {
         return false;
@@ -119,14 +121,14 @@ pub(crate) fn is_array_class(class: &Bound<'_, PyType>) -> bool {
     cupy.is_ok_and(|cupy| cupy.as_ref().is_some_and(|cupy| cupy.class.is(class)))
 }
 
-/// Whether the object is an array of CuPy's own class, once that was looked up.
+/// Whether the object is an array of CuPy's own class. False until that class has been looked up.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> bool {
     let cupy = CUPY.get(object.py()).and_then(Option::as_ref);
     cupy.is_some_and(|cupy| object.get_type_ptr() == cupy.class.as_ptr().cast())
 }
 
-/// The dictionary's entries of an array of this class, and its device, which the dictionary does
-/// not say; `None` if only the dictionary can.
+/// The entries of an array's dictionary, and its device, which the dictionary does not tell; `None`
+/// if the dictionary itself must be read.
 pub(crate) fn interface_of(array: &Bound<'_, PyAny>) -> Option<(ArrayInterface, DeviceId)> {
     let py = array.py();
     let cupy = CUPY.get(py)?.as_ref()?;

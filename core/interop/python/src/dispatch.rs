@@ -1,7 +1,7 @@
 //! One body for several devices.
 
-/// Runs a body with the tensor and the stream of an array, whichever of these devices it is of. In
-/// a function that answers a `PyResult`.
+/// Runs a body with the tensor and the stream of an array, for whichever of these devices it is on.
+/// Used in a function that returns a `PyResult`.
 ///
 /// ```ignore
 /// #[pyfunction]

@@ -8,14 +8,14 @@ use pyo3::{
     panic::PanicException,
 };
 
-/// Runs a function that the interpreter or other code calls through C: a panic is an exception.
-/// Python's own code cannot be unwound.
+/// Runs a function that the interpreter or other code calls through C, and turns a panic into an
+/// exception: Python's own code cannot be unwound.
 pub(crate) fn caught<R>(run: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
     catch_for_c(run).unwrap_or_else(|message| Err(PanicException::new_err(message)))
 }
 
-/// The exception of an error: `ValueError` for shapes and layouts, `BufferError` for refusals
-/// of a door, `MemoryError`, else `RuntimeError`.
+/// The exception for an error: `ValueError` for shapes and layouts, `BufferError` for refusals of a
+/// door, `MemoryError` if memory runs out, and `RuntimeError` otherwise.
 pub fn to_py(error: impl Into<DoorError>) -> PyErr {
     let error = match error.into() {
         // A line of Rust says nothing to a program in Python.

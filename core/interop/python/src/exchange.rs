@@ -1,5 +1,5 @@
 //! DLPack's exchange table: converts tensors between C structures and Python objects, both ways,
-//! without a call of Python.
+//! without calling Python.
 #![allow(unsafe_code)] // is called by other code through a C table, and calls theirs
 
 use std::{
@@ -34,7 +34,7 @@ use crate::{
 /// The name of capsules around such a table.
 const NAME: &CStr = c"dlpack_exchange_api";
 
-/// Tables of earlier versions that are looked at: a chain could lead back to its start.
+/// The most tables that are looked at: a chain of earlier versions could lead back to its start.
 const MOST_TABLES: usize = 8;
 
 /// Our own table, which nobody writes.
@@ -54,7 +54,7 @@ static TABLE: Own = Own(ExchangeApi {
 
 #[pymethods]
 impl DeviceArray {
-    /// The capsule of the table, at the class, where it is looked for.
+    /// The capsule of the table, an attribute of the class, where other code looks for it.
     #[classattr]
     fn __dlpack_c_exchange_api__(py: Python<'_>) -> PyResult<Py<PyCapsule>> {
         let table = NonNull::from(&TABLE.0).cast();
@@ -63,10 +63,9 @@ impl DeviceArray {
     }
 }
 
-/// Runs a function of the table: 0, or -1 with the error set, for a panic too.
+/// Runs a function of the table. Returns 0, or -1 with the error set, also for a panic.
 fn answer(run: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
-    // SAFETY: functions of the table are called with the interpreter's lock, as the standard has
-    // it.
+    // SAFETY: the standard says that functions of the table are called with the interpreter's lock.
     let py = unsafe { Python::assume_attached() };
     match caught(|| run(py)) {
         Ok(()) => 0,
@@ -79,14 +78,14 @@ fn answer(run: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
 
 /// # Safety
 ///
-/// The standard's terms hold: the object is alive, and `out` is to be written.
+/// The standard's terms hold: the object is alive, and `out` may be written.
 unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut ManagedTensorVersioned) -> c_int {
     answer(|py| {
         // SAFETY: alive, as the caller vouches.
         let object = unsafe { Borrowed::from_ptr_or_err(py, object.cast::<ffi::PyObject>()) }?;
         let own = object.cast::<DeviceArray>()?;
         let owned = own.get().array.to_dlpack_here().map_err(to_py)?;
-        // SAFETY: to be written, as the caller vouches.
+        // SAFETY: `out` may be written, as the caller vouches.
         unsafe { out.write(owned.into_raw().as_ptr()) };
         Ok(())
     })
@@ -94,8 +93,8 @@ unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut ManagedTens
 
 /// # Safety
 ///
-/// The standard's terms hold: the tensor is given away, `out` is to be written, and work on it was
-/// given to our stream.
+/// The standard's terms hold: the tensor is given away, `out` may be written, and work on the
+/// tensor was given to our stream.
 unsafe extern "C" fn to_object(tensor: *mut ManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
     answer(|py| {
         let structure = NonNull::new(tensor).ok_or_else(|| PyBufferError::new_err("no tensor"))?;
@@ -103,11 +102,11 @@ unsafe extern "C" fn to_object(tensor: *mut ManagedTensorVersioned, out: *mut *m
         let owned = unsafe { Owned::from_raw(structure) };
         let device = owned.tensor().map_err(to_py)?.abi().device;
         let server = server_of(device).ok_or_else(|| unserved(device))?;
-        // SAFETY: what the structure says holds, as the caller vouches.
+        // SAFETY: the structure tells the truth, as the caller vouches.
         let array = unsafe { server.import_dlpack(owned, Others::lent_by(ForeignStream::LEGACY)) };
         let array = array.map_err(to_py)?;
         let object = Py::new(py, DeviceArray::of(array))?;
-        // SAFETY: to be written, as the caller vouches.
+        // SAFETY: `out` may be written, as the caller vouches.
         unsafe { out.write(object.into_ptr().cast()) };
         Ok(())
     })
@@ -115,7 +114,7 @@ unsafe extern "C" fn to_object(tensor: *mut ManagedTensorVersioned, out: *mut *m
 
 /// # Safety
 ///
-/// The standard's terms hold: the prototype is a tensor, and `out` is to be written.
+/// The standard's terms hold: the prototype is a tensor, and `out` may be written.
 unsafe extern "C" fn allocate(
     prototype: *mut TensorAbi,
     out: *mut *mut ManagedTensorVersioned,
@@ -126,7 +125,7 @@ unsafe extern "C" fn allocate(
     let structure = catch_for_c(|| unsafe { allocated(prototype) });
     match structure.unwrap_or_else(Err) {
         Ok(structure) => {
-            // SAFETY: to be written, as the caller vouches.
+            // SAFETY: `out` may be written, as the caller vouches.
             unsafe { out.write(structure.as_ptr()) };
             0
         }
@@ -169,13 +168,13 @@ unsafe fn allocated(prototype: *mut TensorAbi) -> Result<NonNull<ManagedTensorVe
 
 /// # Safety
 ///
-/// The standard's terms hold: `out` is to be written.
+/// The standard's terms hold: `out` may be written.
 unsafe extern "C" fn current_stream(kind: i32, number: i32, out: *mut *mut c_void) -> c_int {
     answer(|_| {
         let device = DeviceId::new(kind, number);
         let stream = server_of(device).ok_or_else(|| unserved(device))?.stream_number().unwrap_or_default();
         let stream = ptr::with_exposed_provenance_mut(usize::try_from(stream).unwrap_or_default());
-        // SAFETY: to be written, as the caller vouches.
+        // SAFETY: `out` may be written, as the caller vouches.
         unsafe { out.write(stream) };
         Ok(())
     })
@@ -185,7 +184,7 @@ fn unserved(device: DeviceId) -> PyErr {
     PyBufferError::new_err(format!("memory on {device} is not served here"))
 }
 
-/// The table of other code's class.
+/// The exchange table of another library's class.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Table {
     export: unsafe extern "C" fn(*mut c_void, *mut *mut ManagedTensorVersioned) -> c_int,
@@ -199,11 +198,11 @@ impl Table {
         let Some(capsule) = class.getattr_opt(intern!(class.py(), "__dlpack_c_exchange_api__"))? else {
             return Ok(None);
         };
-        // SAFETY: any object may be asked.
+        // SAFETY: this may be called with any object.
         if unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), NAME.as_ptr()) } != 1 {
             return Ok(None);
         }
-        // SAFETY: valid, and so with a pointer.
+        // SAFETY: the capsule is valid, so it has a pointer.
         let table = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()) };
         // SAFETY: a table of the standard, which stays for ever.
         Ok(unsafe { supported(table.cast::<ExchangeApiHeader>()) }.and_then(|table| {
@@ -213,7 +212,7 @@ impl Table {
     }
 }
 
-/// The table of the major version that is known, among a table and those it leads to.
+/// The first table of the known major version, among a table and the tables it leads to.
 ///
 /// # Safety
 ///
@@ -223,7 +222,7 @@ unsafe fn supported(mut header: *const ExchangeApiHeader) -> Option<&'static Exc
         // SAFETY: null, or a table, whose header is the same in all versions.
         let known = unsafe { header.as_ref() }?;
         if known.version.major == MAJOR {
-            // SAFETY: of the version that is known, and there for ever.
+            // SAFETY: it is of the known version, and stays for ever.
             return Some(unsafe { &*header.cast::<ExchangeApi>() });
         }
         header = known.prev_api.cast_const();
@@ -240,12 +239,12 @@ pub(crate) fn take(object: &Bound<'_, PyAny>, table: Table) -> PyResult<DeviceAr
         return Err(failed(py));
     }
     let structure = NonNull::new(structure).ok_or_else(|| PyBufferError::new_err("no tensor"))?;
-    // SAFETY: given to us, as the standard has it.
+    // SAFETY: it is given to us, as the standard says.
     let owned = unsafe { Owned::from_raw(structure) };
     let device = owned.tensor().map_err(to_py)?.abi().device;
     let server = server_of(device).ok_or_else(|| unserved(device))?;
     let others = producer(py, &*server, device, table)?;
-    // SAFETY: what the structure says holds; our stream waits for its producer's before the memory
+    // SAFETY: the structure tells the truth; our stream waits for its producer's before the memory
     // is used.
     let array = unsafe { server.import_dlpack(owned, others) };
     Ok(DeviceArray::of(array.map_err(to_py)?))
@@ -256,7 +255,7 @@ fn failed(py: Python<'_>) -> PyErr {
     PyErr::take(py).unwrap_or_else(|| PyBufferError::new_err("the exchange table failed without a word"))
 }
 
-/// The stream that a producer works on, for which ours waits before the memory is used.
+/// The stream that a producer works on. Ours waits for it before the memory is used.
 fn producer(py: Python<'_>, server: &dyn AnyServer, device: DeviceId, table: Table) -> PyResult<Others> {
     if server.stream_number().is_none() {
         return Ok(Others::lent_by(ForeignStream::LEGACY));
@@ -277,7 +276,7 @@ pub(crate) fn awaited_later(server: &dyn AnyServer, lender: ForeignStream) -> Py
     if lender != ForeignStream::PER_THREAD {
         return Ok(Others::to_await(lender));
     }
-    // The name means another stream on another thread, so this waits for it now.
+    // On another thread the name means another stream, so our stream waits for it now.
     server.wait_for(lender).map_err(to_py)?;
     Ok(Others::lent_by(lender))
 }

@@ -1,4 +1,4 @@
-//! The ways out: methods of the class that other libraries call.
+//! The exports: methods of the class that other libraries call.
 #![allow(unsafe_code)] // takes the number of a stream at its caller's word
 
 use devarray::backend::ForeignStream;
@@ -14,12 +14,12 @@ use pyo3::{
 use crate::{DeviceArray, any::AnyArray, capsule, error::to_py, once::get_or_make};
 
 impl DeviceArray {
-    /// The consumer, by the keyword `stream` of DLPack.
+    /// The consumer that DLPack's keyword `stream` names.
     fn consumer(&self, stream: Option<i64>) -> PyResult<Consumer> {
         if self.array.is_host() {
             return match stream {
                 // -1 comes from consumers that did not ask for the device. Only the host can wait
-                // for them.
+                // for such memory.
                 None | Some(-1) => Ok(Consumer::Host),
                 Some(_) => Err(PyBufferError::new_err("memory of the CPU has no stream")),
             };
@@ -29,7 +29,7 @@ impl DeviceArray {
             Some(-1) => Ok(Consumer::Unordered),
             Some(number) => {
                 let number = u64::try_from(number).unwrap_or_default();
-                // SAFETY: the standard has it that the consumer names a stream of its own, which is
+                // SAFETY: the standard says that the consumer names a stream of its own, which is
                 // there.
                 let stream = unsafe { ForeignStream::named(number) };
                 let stream =
@@ -87,7 +87,7 @@ impl DeviceArray {
 #[pymethods]
 impl DeviceArray {
     fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        // The device that is asked first is mostly the only one.
+        // The first device that is asked for is usually the only one.
         static FIRST: PyOnceLock<(DeviceId, Py<PyTuple>)> = PyOnceLock::new();
         let id = self.array.device();
         let tuple = || (id.device_type, id.device_id).into_pyobject(py);
@@ -122,7 +122,7 @@ impl DeviceArray {
         requested_schema: Option<Bound<'py, PyAny>>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        // Best effort, as the standard has it: the elements are what they are.
+        // A requested schema is best effort, as the standard says: the elements keep their type.
         let _ = requested_schema;
         if kwargs.is_some_and(|kwargs| kwargs.values().iter().any(|value| !value.is_none())) {
             return Err(PyNotImplementedError::new_err("a keyword that is not known here"));

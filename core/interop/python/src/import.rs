@@ -30,10 +30,11 @@ use crate::{
 impl<'py> FromPyObject<'_, 'py> for DeviceArray {
     type Error = PyErr;
 
-    /// The array of an object: of this class, or with DLPack's exchange table, a
-    /// `__cuda_array_interface__` that names its stream, `__dlpack__`, any
-    /// `__cuda_array_interface__`, `__arrow_c_device_array__` or `__array_interface__`, the first
-    /// that it has. A CuPy array is read by the attributes that its dictionary is made of.
+    /// The array of an object. The object is of this class, or has one of these interfaces, and the
+    /// first that it has is used: DLPack's exchange table, a `__cuda_array_interface__` that names
+    /// its stream, `__dlpack__`, any `__cuda_array_interface__`, `__arrow_c_device_array__` or
+    /// `__array_interface__`. A CuPy array is read by the attributes that its dictionary is made
+    /// of.
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(own) = object.cast_exact::<Self>() {
             return Ok(own.get().clone());
@@ -55,7 +56,7 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
         }
         let interface = object.getattr_opt(intern!(py, "__cuda_array_interface__"))?;
         let mut interface = interface.map(|dict| interface_of(&dict)).transpose()?;
-        // A dictionary that names its stream costs no event and no call of Python.
+        // A dictionary that names its stream costs no event, and no Python code is called.
         let says_all = |interface: &&mut ArrayInterface| {
             interface.stream.is_some() && DataType::of_typestr(&interface.typestr).is_some()
         };
@@ -84,14 +85,14 @@ fn unserved(device: DeviceId) -> PyErr {
     PyBufferError::new_err(format!("memory on {device} is not served here"))
 }
 
-/// The device that an object with DLPack names; none if it has no DLPack.
+/// The device that an object with DLPack names; none if the object has no DLPack.
 fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Option<DeviceId>> {
     let Some(method) = object.getattr_opt(intern!(object.py(), "__dlpack_device__"))? else {
         return Ok(None);
     };
     let device = method.call0()?;
     let (kind, number) = (device.get_item(0)?, device.get_item(1)?);
-    // Some have an enumeration there, which is no number, but can be made one.
+    // Some objects give an enumeration, which is no number but can be converted to one.
     let kind = kind.extract().or_else(|_| kind.call_method0(intern!(object.py(), "__int__"))?.extract())?;
     Ok(Some(DeviceId::new(kind, number.extract()?)))
 }
@@ -100,7 +101,7 @@ fn from_dlpack(object: &Bound<'_, PyAny>, device: DeviceId) -> PyResult<DeviceAr
     let py = object.py();
     let server = server_of(device).ok_or_else(|| unserved(device))?;
     let capsule = call_dlpack(py, object, &*server)?;
-    // SAFETY: a capsule of this name is what DLPack says; the producer was told our stream.
+    // SAFETY: a capsule of this name holds what DLPack says; the producer was given our stream.
     if let Some(owned) = unsafe { capsule::take::<ManagedTensorVersioned>(&capsule) }? {
         // SAFETY: as above.
         let array = unsafe { server.import_dlpack(owned, Others::lent_by(ForeignStream::LEGACY)) };
@@ -115,10 +116,10 @@ fn from_dlpack(object: &Bound<'_, PyAny>, device: DeviceId) -> PyResult<DeviceAr
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }
 
-/// The newest version understood here, as told to producers.
+/// The newest version understood here, which producers are given.
 static MAX_VERSION: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
 
-/// Asks for a versioned capsule, and for any if that is not understood.
+/// Asks for a versioned capsule, and for a capsule of any kind if the keyword is not understood.
 fn call_dlpack<'py>(
     py: Python<'py>,
     object: &Bound<'py, PyAny>,
@@ -140,17 +141,17 @@ fn call_dlpack<'py>(
     }
 }
 
-/// The device that is named takes the memory. If none is, as in a dictionary, or the one that is
-/// named is not served, then the one that has the memory does.
+/// The named device takes the memory. If none is named, as in a dictionary, or the named one is not
+/// served, the device that has the memory takes it.
 fn from_cuda(
     object: &Bound<'_, PyAny>,
     interface: &mut ArrayInterface,
     device: Option<DeviceId>,
 ) -> PyResult<DeviceArray> {
-    // SAFETY: the standard has it that the stream is there as long as the object, which is kept.
+    // SAFETY: the standard says that the stream lives as long as the object, which is kept.
     let lender = interface.stream.and_then(|number| unsafe { ForeignStream::named(number) });
     if lender.is_some() {
-        // Waited for when the memory is first used, and not when it comes in.
+        // Our stream waits for it when the memory is first used, and not when it comes in.
         interface.stream = None;
     }
     let taken_by = |server: &dyn AnyServer, device| {
@@ -159,7 +160,7 @@ fn from_cuda(
             None => Others::lent_by(ForeignStream::LEGACY),
         };
         let owner = Kept::new(object.py(), object.clone().unbind());
-        // SAFETY: what the dictionary says holds as long as the object, which is kept.
+        // SAFETY: the dictionary tells the truth as long as the object lives, which is kept.
         Ok::<_, PyErr>(unsafe { server.import_interface(interface, device, owner, others) })
     };
     if let Some(server) = device.and_then(server_of) {
@@ -181,7 +182,7 @@ fn from_host(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<
     let device = DeviceId::new(DeviceId::CPU, 0);
     let server = server_of(device).ok_or_else(|| unserved(device))?;
     let lender = Others::lent_by(ForeignStream::LEGACY);
-    // SAFETY: what the dictionary says holds as long as the object, which is kept.
+    // SAFETY: the dictionary tells the truth as long as the object lives, which is kept.
     let array = unsafe {
         server.import_interface(interface, None, Kept::new(object.py(), object.clone().unbind()), lender)
     };
@@ -192,13 +193,13 @@ fn from_arrow(object: &Bound<'_, PyAny>) -> PyResult<DeviceArray> {
     let py = object.py();
     let capsules = object.call_method0(intern!(py, "__arrow_c_device_array__"))?;
     let (schema, array) = (capsules.get_item(0)?, capsules.get_item(1)?);
-    // SAFETY: capsules of these names hold what Arrow says.
+    // SAFETY: capsules of these names hold the structures that Arrow describes.
     let (schema, array) = unsafe { capsule::take_arrow(&schema, &array) }?;
     let abi = array.as_abi();
     let number = i32::try_from(abi.device_id.max(0)).unwrap_or(i32::MAX);
     let device = DeviceId::new(abi.device_type, number);
     let server = server_of(device).ok_or_else(|| unserved(device))?;
-    // SAFETY: Arrow's arrays do not change, and are there until they are released.
+    // SAFETY: Arrow's arrays do not change, and stay until they are released.
     let array = unsafe { server.import_arrow(&schema, array) };
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }

@@ -1,4 +1,4 @@
-//! The dictionaries of the array interfaces, read.
+//! Reads the dictionaries of the array interfaces.
 #![allow(unsafe_code)] // walks dictionaries of other code, and reads numbers of Python
 
 use std::{borrow::Cow, ptr};
@@ -16,7 +16,7 @@ use pyo3::{
     },
 };
 
-/// The entries that mean something here, and one that means nothing, in the order of [`keys`].
+/// The entries that are used here, and one that is not, in the order of [`keys`].
 #[derive(Clone, Copy)]
 enum Entry {
     Shape,
@@ -31,7 +31,7 @@ enum Entry {
 
 const NAMES: [&str; 8] = ["shape", "typestr", "data", "strides", "stream", "version", "mask", "descr"];
 
-/// Their keys.
+/// The keys of the entries.
 fn keys(py: Python<'_>) -> &[Py<PyString>; 8] {
     static KEYS: PyOnceLock<[Py<PyString>; 8]> = PyOnceLock::new();
     KEYS.get_or_init(py, || NAMES.map(|name| PyString::intern(py, name).unbind()))
@@ -43,23 +43,23 @@ pub(crate) fn interface_of(dict: &Bound<'_, PyAny>) -> PyResult<ArrayInterface> 
     plain(dict).map_or_else(|| any(dict), Ok)
 }
 
-/// Reads a dictionary whose entries are of Python's own classes, as nearly all are, in one walk
-/// that runs no code of Python. `None` for any other dictionary, and if entries are missing.
+/// Reads a dictionary whose entries are of Python's own classes, as nearly all are, in one walk that runs no
+/// Python code. `None` for any other dictionary, and if entries are missing.
 fn plain(dict: &Bound<'_, PyDict>) -> Option<ArrayInterface> {
     let py = dict.py();
-    // Interned nearly always, and then told apart by where they are.
+    // Keys are nearly always interned, so their addresses tell them apart.
     let keys = keys(py).each_ref().map(Py::as_ptr);
     let (mut found, mut is_plain, mut at) = (Found::default(), true, 0);
     let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
     with_critical_section(dict, || {
         let mut next = || {
-            // SAFETY: a dictionary, which nobody changes during the walk: no code of Python runs, and
-            // where threads run at once, the section has its lock.
+            // SAFETY: a dictionary that nobody changes during the walk: no Python code runs, and if threads
+            // run at the same time, the section holds its lock.
             let found = unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut key, &raw mut value) };
             (found != 0).then_some((key, value))
         };
         while let Some((key, value)) = next().filter(|_| is_plain) {
-            // SAFETY: an object that the dictionary has, and keeps during the walk.
+            // SAFETY: an object that the dictionary keeps during the walk.
             let value = unsafe { Borrowed::from_ptr(py, value) };
             is_plain = found.note(&keys, key, value).is_some();
         }
@@ -79,7 +79,7 @@ fn plain(dict: &Bound<'_, PyDict>) -> Option<ArrayInterface> {
     })
 }
 
-/// The things found on the walk.
+/// The entries found on the walk.
 #[derive(Default)]
 struct Found {
     shape: Option<Axes<i64>>,
@@ -122,7 +122,7 @@ impl Found {
         } else if is(Entry::Mask) {
             self.has_mask = !value.is_none();
         } else if !(is(Entry::Descr) || is(Entry::Strides) || is(Entry::Stream)) {
-            // One that means nothing, or a key that is equal and not the same.
+            // An unknown entry, or a key that is equal but another object.
             return None;
         }
         Some(())
@@ -139,7 +139,7 @@ pub(crate) fn plain_numbers(tuple: Borrowed<'_, '_, PyAny>) -> Option<Axes<i64>>
     Some(numbers)
 }
 
-/// A number that is of no class of its own, and not beyond 64 bits.
+/// A number that is exactly of Python's class `int`, and fits 64 bits.
 pub(crate) fn plain_number(number: Borrowed<'_, '_, PyAny>) -> Option<i64> {
     let number = number.cast_exact::<PyInt>().ok()?;
     let mut overflow = 0;

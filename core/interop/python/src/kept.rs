@@ -1,19 +1,21 @@
-//! Objects that keep memory. The thread that notices the end of its use lets them go.
+//! Objects that keep memory. They are released by the thread that notices that the memory is no
+//! longer used.
 #![allow(unsafe_code)] // asks the interpreter about the thread, and believes it
 
 use pyo3::{Py, PyAny, PyResult, Python, ffi, sync::PyOnceLock, types::PyAnyMethods};
 
 use crate::once::get_or_make;
 
-/// An object that an attached thread lets go at once; otherwise it is let go when an attached
-/// thread comes by.
+/// An object that is released at once by an attached thread, and otherwise when an attached thread
+/// comes by.
 ///
-/// Without this, only calls of this module by Python let objects go at once. Other code calls the
-/// deleter of a DLPack structure, and is nearly always attached.
+/// Without this, only calls of this module by Python would release objects at once. Other code that
+/// calls the deleter of a DLPack structure is nearly always attached.
 pub(crate) struct Kept {
-    /// There until it is dropped.
+    /// Some until it is dropped.
     object: Option<Py<PyAny>>,
-    /// The address of its interpreter; 0 of one that does not tell which threads are attached.
+    /// The address of its interpreter; 0 if the interpreter does not tell which threads are
+    /// attached.
     interpreter: usize,
 }
 
@@ -25,13 +27,14 @@ impl Kept {
         Self { object: Some(object), interpreter }
     }
 
-    /// Whether this thread is attached to the interpreter, which need not be there any more.
+    /// The attachment of this thread to the interpreter, if it is attached. The interpreter may be
+    /// gone.
     fn is_attached(&self) -> Option<Python<'_>> {
-        // SAFETY: may be called at any time; null is the answer of a thread that is not attached.
+        // SAFETY: may be called at any time; it returns null on a thread that is not attached.
         if self.interpreter == 0 || unsafe { ffi::PyThreadState_GetDict() }.is_null() {
             return None;
         }
-        // SAFETY: attached, to this interpreter or another one.
+        // SAFETY: the thread is attached, to this interpreter or to another one.
         let py = unsafe { Python::assume_attached() };
         (interpreter(py) == self.interpreter).then_some(py)
     }
@@ -43,8 +46,8 @@ fn interpreter(_: Python<'_>) -> usize {
     unsafe { ffi::PyInterpreterState_Get() }.addr()
 }
 
-/// Whether the interpreter can tell if this very thread is attached. Older versions of CPython
-/// answer for any thread.
+/// Whether the interpreter can tell if this very thread is attached. Older versions of CPython tell
+/// whether any thread is.
 fn tells(py: Python<'_>) -> bool {
     let name =
         || -> PyResult<String> { py.import("sys")?.getattr("implementation")?.getattr("name")?.extract() };

@@ -1,5 +1,5 @@
-//! Facts on the classes of imported objects, looked up once, as a look-up that finds nothing costs
-//! an exception.
+//! Facts about the classes of imported objects, looked up once, because a look-up that finds
+//! nothing costs an exception.
 
 use std::{
     ptr,
@@ -16,7 +16,7 @@ use pyo3::{Bound, Py, PyAny, PyResult, ffi::PyTypeObject, types::PyAnyMethods, t
 
 use crate::{cupy, exchange::Table};
 
-/// Classes that are remembered. Each is kept alive, so there are not many.
+/// The most classes that are remembered. Each is kept alive, so the number is small.
 const MOST: usize = 16;
 
 /// Facts about a class.
@@ -24,8 +24,8 @@ const MOST: usize = 16;
 pub(crate) struct Known {
     /// Its exchange table.
     pub(crate) table: Option<Table>,
-    /// The last of its objects was memory of the CPU, which has no other interface than DLPack's to
-    /// be asked for first.
+    /// The last object of the class was CPU memory, so the only interface to ask for first is
+    /// DLPack's.
     pub(crate) is_host: bool,
     /// Whether it is CuPy's class of arrays.
     pub(crate) is_cupy: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Known {
 impl Known {
     /// A class without an exchange table, not CuPy's, and not known to hold CPU memory.
     const PLAIN: Self = Self { table: None, is_host: false, is_cupy: false };
-    /// CuPy's.
+    /// CuPy's class of arrays.
     const CUPY: Self = Self { table: None, is_host: false, is_cupy: true };
 
     fn of_class(class: &Bound<'_, PyType>) -> PyResult<Self> {
@@ -47,8 +47,8 @@ impl Known {
     }
 }
 
-/// The last plain class, found without the lock. It is null or one of [`CLASSES`], and written
-/// under their lock, so that no other class has its address.
+/// The last plain class, found without the lock. It is null or one of [`CLASSES`], and is written
+/// under their lock, so no other class can have its address.
 static PLAIN: AtomicPtr<PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
 /// Classes, the oldest first.
@@ -79,7 +79,7 @@ pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Known> {
     let class = object.get_type();
     let known = Known::of_class(&class)?;
     let mut classes = classes();
-    // Dropped outside the lock: the last reference of a class runs code of anybody.
+    // Dropped outside the lock: dropping the last reference to a class runs foreign code.
     let oldest = (classes.len() == MOST).then(|| classes.remove(0));
     if oldest.is_some() {
         PLAIN.store(ptr::null_mut(), Release);

@@ -1,5 +1,5 @@
-//! `__dlpack__`, called by Python without a layer between: to sort four keywords by their letters
-//! takes longer than the export.
+//! `__dlpack__`, called by Python without a layer in between: matching four keywords by their text takes
+//! longer than the export.
 #![allow(unsafe_code)] // is called by Python with an array of arguments
 
 use std::{ffi::CStr, ptr, slice};
@@ -25,7 +25,7 @@ A capsule of DLPack: versioned if `max_version` allows it. Waits only for memory
 /// The method, as the interpreter describes it. Nobody writes it.
 struct Method(ffi::PyMethodDef);
 
-// SAFETY: a function and texts, which are static.
+// SAFETY: it holds a function and texts, which are static.
 unsafe impl Sync for Method {}
 
 static METHOD: Method = Method(ffi::PyMethodDef {
@@ -49,8 +49,8 @@ impl DeviceArray {
 
 /// # Safety
 ///
-/// The caller keeps Python's convention: `own` is alive, and `arguments` are as many as `count` says and
-/// the tuple `names` has, which may be null.
+/// The caller keeps Python's convention: `own` is alive, and `arguments` holds `count` objects and one more
+/// for each of `names`, which may be null.
 unsafe extern "C" fn called(
     own: *mut ffi::PyObject,
     arguments: *const *mut ffi::PyObject,
@@ -71,7 +71,7 @@ unsafe extern "C" fn called(
         let len = names.map_or(0, |names| names.len());
         let values = match len {
             0 => &[],
-            // SAFETY: as many objects as there are names, alive during the call.
+            // SAFETY: there are as many objects as names, and they are alive during the call.
             _ => unsafe { slice::from_raw_parts(arguments, len) },
         };
         // SAFETY: as above.
@@ -92,7 +92,7 @@ unsafe extern "C" fn called(
 
 type Given<'a, 'py> = [Option<Borrowed<'a, 'py, PyAny>>; 4];
 
-/// The arguments in their order.
+/// The arguments in the order of [`NAMES`].
 fn sorted<'a, 'py>(
     py: Python<'py>,
     given: impl Iterator<Item = (Borrowed<'a, 'py, PyAny>, Borrowed<'a, 'py, PyAny>)>,
@@ -101,7 +101,7 @@ fn sorted<'a, 'py>(
     let keys = KEYS.get_or_init(py, || NAMES.map(|name| PyString::intern(py, name).unbind()));
     let mut values: Given<'_, '_> = [None; 4];
     for (name, value) in given {
-        // Interned nearly always, and then told apart by where they are.
+        // Names are nearly always interned, so their addresses tell them apart.
         let same = keys.iter().position(|key| key.as_ptr() == name.as_ptr());
         let is = |text: &str| NAMES.iter().position(|&name| name == text);
         let place = same.or_else(|| is(name.cast::<PyString>().ok()?.to_str().ok()?));
@@ -114,7 +114,7 @@ fn sorted<'a, 'py>(
     Ok(values)
 }
 
-/// The argument of this number, as the type that it should be.
+/// The argument at this position, converted to its type.
 fn argument<'a, 'py, T: FromPyObject<'a, 'py, Error = PyErr>>(
     given: &Given<'a, 'py>,
     number: usize,
@@ -122,7 +122,7 @@ fn argument<'a, 'py, T: FromPyObject<'a, 'py, Error = PyErr>>(
     let Some(value) = given[number].filter(|value| !value.is_none()) else { return Ok(None) };
     value.extract().map(Some).inspect_err(|error: &PyErr| {
         let (py, note) = (value.py(), format!("while processing '{}'", NAMES[number]));
-        // Versions that have no notes do without.
+        // Versions of Python without notes do without.
         let _ = error.value(py).call_method1(intern!(py, "add_note"), (note,));
     })
 }

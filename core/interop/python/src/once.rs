@@ -2,11 +2,11 @@
 
 use pyo3::{PyResult, Python, sync::PyOnceLock};
 
-/// The value of a cell; made by `make` if it is empty.
+/// The value of a cell; `make` makes it if the cell is empty.
 ///
-/// `make` may run code of Python, which may come here again, on this thread or on another one that
-/// holds the interpreter: a cell that waits for the first would hang. So each makes one, and the
-/// first that is done is kept.
+/// `make` may run Python code, which may come here again, on this thread or on another one that
+/// holds the interpreter: a cell that waited for the first `make` would hang. So each caller makes
+/// a value, and the first that is finished is kept.
 pub(crate) fn get_or_make<'a, T: Send + Sync>(
     cell: &'a PyOnceLock<T>,
     py: Python<'_>,

@@ -22,12 +22,12 @@ use crate::{
     others::Others,
 };
 
-/// Takes memory of other code in, on one device.
+/// Takes in memory of other code, on one device.
 pub(crate) trait AnyServer: Send + Sync {
     fn id(&self) -> DeviceId;
     fn reaches(&self, device: DeviceId) -> bool;
     fn stream_number(&self) -> Option<u64>;
-    /// Our stream waits for one of other code.
+    /// Makes our stream wait for a stream of other code.
     fn wait_for(&self, other: ForeignStream) -> Result<()>;
     /// New memory without values.
     fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Arc<dyn AnyArray>>;
@@ -47,7 +47,7 @@ pub(crate) trait AnyServer: Send + Sync {
         structure: Owned<ManagedTensor>,
         others: Others,
     ) -> Result<Arc<dyn AnyArray>>;
-    /// On the device that the publisher names besides, if it names one.
+    /// `device` is the device that the publisher names, if it names one.
     ///
     /// # Safety
     ///
@@ -83,7 +83,7 @@ impl<D: Door> AnyServer for Server<D> {
     }
 
     fn reaches(&self, device: DeviceId) -> bool {
-        // A kernel may be at work on managed memory, and nobody on the host could wait for that.
+        // A kernel may be working on managed memory, and nobody on the host could wait for it.
         let own = self.context.device();
         own.reaches(device) && (device.device_type != DeviceId::CUDA_MANAGED || !own.is_host())
     }
@@ -152,9 +152,9 @@ fn servers() -> MutexGuard<'static, Vec<Arc<dyn AnyServer>>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Serves memory of other code on this context's device through this context, from now on. Work
-/// on such memory goes to one stream, which is opened and returned here. The last context of a
-/// device counts. The one before is dropped on this thread, with no lock held.
+/// Serves memory of other code on this context's device through this context, from now on. Work on
+/// such memory goes to one stream, which is opened and returned here. Only the last context of a
+/// device is used; the one before is dropped on this thread, with no lock held.
 ///
 /// # Errors
 ///
@@ -168,29 +168,29 @@ pub fn serve<D: Door>(context: &Context<D>) -> PyResult<StreamHandle<D>> {
     let replaced: Vec<_> = servers.extract_if(.., |other| other.id() == id).collect();
     servers.push(server);
     drop(servers);
-    // Dropped outside the lock: with the last of a context go its memory and the owners of what it
-    // adopted, whose destructors, and the program's hooks, may ask for a server.
+    // Dropped outside the lock: the last clone of a context drops its memory and the owners of
+    // adopted memory, whose destructors, like the program's hooks, may ask for a server.
     drop(replaced);
     Ok(stream)
 }
 
-/// The devices whose memory comes in, as DLPack numbers them.
+/// The devices whose memory is taken in, as DLPack numbers them.
 #[must_use]
 pub fn served() -> Vec<(i32, i32)> {
     servers().iter().map(|server| (server.id().device_type, server.id().device_id)).collect()
 }
 
-/// The server that takes memory of a device in.
+/// The server that takes in memory of a device.
 pub(crate) fn server_of(device: DeviceId) -> Option<Arc<dyn AnyServer>> {
     let exact = servers().iter().find(|server| server.id() == device).cloned();
     exact.or_else(|| {
-        // Asked outside the lock: the answer is a backend's, which may ask a driver.
+        // Called outside the lock: a backend answers, and may ask a driver.
         let all = servers().clone();
         all.into_iter().find(|server| server.reaches(device))
     })
 }
 
-/// The server that takes memory of such a device in, the one of this number among several.
+/// The server that takes in memory of such a kind of device; `number` selects one of several.
 pub(crate) fn server_at(kind: i32, number: usize) -> Option<Arc<dyn AnyServer>> {
     servers().iter().filter(|server| server.id().device_type == kind).nth(number).cloned()
 }

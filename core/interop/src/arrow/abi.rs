@@ -17,7 +17,7 @@ pub struct ArrowSchema {
     pub name: *const c_char,
     /// May be null.
     pub metadata: *const c_char,
-    /// 2 where there may be nulls.
+    /// 2 if there may be nulls.
     pub flags: i64,
     /// Used by nested types.
     pub n_children: i64,
@@ -25,9 +25,9 @@ pub struct ArrowSchema {
     pub children: *mut *mut Self,
     /// Used by dictionaries.
     pub dictionary: *mut Self,
-    /// Gives the structure back; none if it was given back.
+    /// Gives the structure back; none if it was given back already.
     pub release: Option<unsafe extern "C" fn(*mut Self)>,
-    /// The producer's.
+    /// Belongs to the producer.
     pub private_data: *mut c_void,
 }
 
@@ -35,25 +35,25 @@ pub struct ArrowSchema {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ArrowArray {
-    /// Elements.
+    /// The number of elements.
     pub length: i64,
-    /// Nulls among them; -1 if nobody counted.
+    /// The number of nulls among them; -1 if nobody counted.
     pub null_count: i64,
-    /// Elements to leave out at the start.
+    /// The number of elements to leave out at the start.
     pub offset: i64,
-    /// Buffers: of a primitive type, where nulls are, and the elements.
+    /// The number of buffers; a primitive type has two: the bits that mark nulls, and the elements.
     pub n_buffers: i64,
     /// Used by nested types.
     pub n_children: i64,
-    /// The buffers. The memory that they lead to is on the device.
+    /// The buffers' addresses, in host memory; the buffers are in memory of the device.
     pub buffers: *mut *const c_void,
     /// Used by nested types.
     pub children: *mut *mut Self,
     /// Used by dictionaries.
     pub dictionary: *mut Self,
-    /// Gives the structure back; none if it was given back.
+    /// Gives the structure back; none if it was given back already.
     pub release: Option<unsafe extern "C" fn(*mut Self)>,
-    /// The producer's.
+    /// Belongs to the producer.
     pub private_data: *mut c_void,
 }
 
@@ -63,11 +63,11 @@ pub struct ArrowArray {
 pub struct ArrowDeviceArray {
     /// The array.
     pub array: ArrowArray,
-    /// The number of the device; -1 where there are no numbers.
+    /// The number of the device; -1 if such devices have no numbers.
     pub device_id: i64,
     /// The kind of memory, as DLPack numbers it.
     pub device_type: i32,
-    /// Leads to an event to wait for, of the kind that the device has; null if there is nothing to
+    /// Points to an event to wait for, of the kind that the device has; null if there is nothing to
     /// wait for.
     pub sync_event: *mut c_void,
     /// Zero.
@@ -75,7 +75,7 @@ pub struct ArrowDeviceArray {
 }
 
 impl ArrowArray {
-    /// One that was given back.
+    /// An array that was given back.
     pub(crate) const fn released() -> Self {
         Self {
             length: 0,

@@ -17,15 +17,15 @@ use crate::{Consumer, Door, DoorError, Result, Tensor, device::DeviceId, for_c::
 /// The data behind an exported array.
 struct Exported<D: Door> {
     buffers: [*const c_void; 2],
-    /// The handle of the event, to which the structure leads.
+    /// The handle of the event. The structure points to this field.
     handle: *mut c_void,
     _event: Option<D::Event>,
     _lent: Lent<D>,
 }
 
 impl<D: Door> Tensor<D> {
-    /// The tensor as a C device array, and its schema. Does not copy. Does not synchronize, but on
-    /// a device of the host.
+    /// The tensor as a C device array, and its schema. Does not copy. Does not synchronize, except
+    /// on a device of the host.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl<D: Door> Tensor<D> {
         let id = stream.device().id();
         let address = usize::try_from(self.address()?).unwrap_or_default();
         let is_host = stream.device().is_host();
-        // Ordered by the event; the host waits only where there is none.
+        // The event makes the order; the host waits only if there is none.
         let lent = Lent::new(self, stream, if is_host { Consumer::Host } else { Consumer::Unordered })?;
         let event = match is_host || self.layout().is_empty() {
             true => None,
@@ -82,7 +82,7 @@ impl<D: Door> Tensor<D> {
             sync_event: if handle.is_some() { event.cast() } else { ptr::null_mut() },
             reserved: [0; 3],
         };
-        // SAFETY: as made here, and given away.
+        // SAFETY: made above, and given away.
         Ok((schema(format), unsafe { OwnedArray::from_raw(device_array) }))
     }
 }
@@ -101,7 +101,7 @@ fn schema(format: &str) -> OwnedSchema {
         release: Some(release_schema),
         private_data: format.cast(),
     };
-    // SAFETY: as made here, and given away.
+    // SAFETY: made above, and given away.
     unsafe { OwnedSchema::from_raw(schema) }
 }
 
@@ -109,12 +109,12 @@ fn schema(format: &str) -> OwnedSchema {
 ///
 /// # Safety
 ///
-/// The array was made by [`Tensor::to_arrow`], wherever it was moved, and this is called once.
+/// The array was made by [`Tensor::to_arrow`], and may have been moved since; this is called once.
 unsafe extern "C" fn release<D: Door>(array: *mut ArrowArray) {
     // SAFETY: the structure is there while it is released, and nobody else uses it.
     let array = unsafe { &mut *array };
     array.release = None;
-    // SAFETY: the box that the export gave up, which comes back once.
+    // SAFETY: the box that the export gave up; it comes back once.
     drop_for_c(unsafe { Box::from_raw(array.private_data.cast::<Exported<D>>()) });
 }
 
@@ -122,11 +122,11 @@ unsafe extern "C" fn release<D: Door>(array: *mut ArrowArray) {
 ///
 /// # Safety
 ///
-/// The schema was made by [`schema`], wherever it was moved, and this is called once.
+/// The schema was made by [`schema`], and may have been moved since; this is called once.
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
     // SAFETY: the structure is there while it is released, and nobody else uses it.
     let schema = unsafe { &mut *schema };
     schema.release = None;
-    // SAFETY: the text that the export gave up, which comes back once.
+    // SAFETY: the text that the export gave up; it comes back once.
     drop(unsafe { CString::from_raw(schema.private_data.cast::<c_char>()) });
 }

@@ -14,10 +14,10 @@ use crate::{
     incoming::{Incoming, is_own},
 };
 
-/// An array of other code, or for it. Dropping it gives it back.
+/// An array from other code, or for other code. Dropping it releases it.
 pub struct OwnedArray(ArrowDeviceArray);
 
-/// A schema of other code, or for it. Dropping it gives it back.
+/// A schema from other code, or for other code. Dropping it releases it.
 pub struct OwnedSchema(ArrowSchema);
 
 // SAFETY: the standard lets `release` be called from any thread, and nobody else reads the
@@ -25,9 +25,9 @@ pub struct OwnedSchema(ArrowSchema);
 unsafe impl Send for OwnedArray {}
 // SAFETY: a shared reference reads the structure, which nobody writes.
 unsafe impl Sync for OwnedArray {}
-// SAFETY: as of arrays.
+// SAFETY: as for `OwnedArray`.
 unsafe impl Send for OwnedSchema {}
-// SAFETY: as of arrays.
+// SAFETY: as for `OwnedArray`.
 unsafe impl Sync for OwnedSchema {}
 
 impl OwnedArray {
@@ -35,9 +35,9 @@ impl OwnedArray {
     ///
     /// # Safety
     ///
-    /// It is an array of the standard, whose pointers are null or lead to the objects of their
-    /// names: `buffers` to `n_buffers` pointers if that is 2, `sync_event` to an event of the
-    /// device. It is the caller's to give away, and `release` may be called from any thread.
+    /// It is an array as the standard describes it. Its pointers are null or lead to what their
+    /// names say: `buffers` to `n_buffers` pointers if that is 2, `sync_event` to an event of the
+    /// device. The caller may give it away, and `release` may be called from any thread.
     #[must_use]
     pub unsafe fn from_raw(array: ArrowDeviceArray) -> Self {
         Self(array)
@@ -63,8 +63,8 @@ impl OwnedSchema {
     ///
     /// # Safety
     ///
-    /// It is a schema of the standard, `format` null or a C string. It is the caller's to give
-    /// away, and `release` may be called from any thread.
+    /// It is a schema as the standard describes it; `format` is null or a C string. The caller may
+    /// give it away, and `release` may be called from any thread.
     #[must_use]
     pub unsafe fn from_raw(schema: ArrowSchema) -> Self {
         Self(schema)
@@ -80,7 +80,7 @@ impl OwnedSchema {
         ArrowSchema { format, name, metadata, flags, n_children, children, dictionary, release, private_data }
     }
 
-    /// The type, as Arrow writes it; none if that is no text.
+    /// The type, as Arrow writes it; none if it is missing or not UTF-8.
     #[must_use]
     pub fn format(&self) -> Option<&str> {
         if self.0.release.is_none() || self.0.format.is_null() {
@@ -131,7 +131,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// - [`DoorError::Device`](crate::DoorError::Device): the device does not reach the memory.
-    /// - [`DoorError::Field`](crate::DoorError::Field): it was released, has nulls, is of no
+    /// - [`DoorError::Field`](crate::DoorError::Field): the array was released, has nulls or no
     ///   primitive type, or a field is impossible.
     /// - The errors of [`Array::adopt`](devarray::Array::adopt), in
     ///   [`DoorError::Array`](crate::DoorError::Array).
@@ -149,7 +149,8 @@ impl<D: Door> Tensor<D> {
     ) -> Result<Self> {
         let incoming = read(stream, schema, &array)?;
         let event = array.0.sync_event;
-        // Memory of the CPU has no events, whatever is there (Arrow C device data interface).
+        // Memory of the CPU has no events, whatever this field holds (Arrow C device data
+        // interface).
         if !event.is_null() && array.0.device_type != DeviceId::CPU {
             if stream.device().is_host() {
                 return Err(field("sync_event", "an event of another device, which is not waited for here"));
@@ -182,7 +183,7 @@ fn read<D: Door>(stream: &StreamHandle<D>, schema: &OwnedSchema, owned: &OwnedAr
     if array.n_buffers != 2 || array.buffers.is_null() {
         return Err(field("n_buffers", "a primitive type has two buffers"));
     }
-    // SAFETY: two pointers, as `from_raw` was promised.
+    // SAFETY: it leads to two pointers, as `from_raw` was promised.
     let buffers = unsafe { slice::from_raw_parts(array.buffers, 2) };
     if array.null_count > 0 || (array.null_count != 0 && !buffers[0].is_null()) {
         return Err(field("null_count", "there are, or may be, nulls"));

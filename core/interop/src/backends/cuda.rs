@@ -18,7 +18,7 @@ unsafe impl Door for CudaDevice {
     fn reaches(&self, other: DeviceId) -> bool {
         match other.device_type {
             DeviceId::CUDA => other == self.id(),
-            // Such memory belongs to no one device, so the number says nothing.
+            // Such memory belongs to no single device, so the number says nothing.
             DeviceId::CUDA_HOST | DeviceId::CUDA_MANAGED => true,
             _ => false,
         }

@@ -1,4 +1,4 @@
-//! The simulator: its memory is the host's to other code.
+//! The simulator: other code sees its memory as host memory.
 #![allow(unsafe_code)] // vouches for the contract of a door
 
 use std::ffi::c_void;
@@ -8,8 +8,8 @@ use devarray_mock::{MockDevice, MockEvent, MockStream};
 
 use crate::{Door, device::DeviceId};
 
-// SAFETY: the simulator tells where its memory lies in the host's, from the allocation to the free;
-// there are no events.
+// SAFETY: the simulator tells at which host address its memory lies, from the allocation to the
+// free; there are no events.
 unsafe impl Door for MockDevice {
     fn id(&self) -> DeviceId {
         DeviceId::new(DeviceId::CPU, 0)
@@ -49,7 +49,7 @@ unsafe impl Door for MockDevice {
     }
 
     unsafe fn wait_for_event(_: &MockStream, _: *mut c_void) -> Result<()> {
-        // The host's own work is in the order of the program.
+        // The host's own work runs in the order of the program.
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use static_assertions::const_assert_eq;
 
 use crate::device::DeviceId;
 
-/// The major version that is understood. Minor versions of it add, and change nothing.
+/// The major version that is understood. Its minor versions only add values.
 pub const MAJOR: u32 = 1;
 /// The minor version that is written.
 pub const MINOR: u32 = 3;
@@ -19,9 +19,9 @@ pub const IS_COPIED: u64 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Version {
-    /// Structures of another major version are laid out otherwise.
+    /// Structures of another major version have another layout.
     pub major: u32,
-    /// Adds values to enumerations.
+    /// A new minor version adds values to enumerations.
     pub minor: u32,
 }
 
@@ -45,7 +45,7 @@ pub struct TensorAbi {
     pub data: *mut c_void,
     /// The device of the memory.
     pub device: DeviceId,
-    /// Axes.
+    /// The number of axes.
     pub ndim: i32,
     /// The type of the elements.
     pub dtype: DataTypeAbi,
@@ -63,7 +63,7 @@ pub struct TensorAbi {
 pub struct ManagedTensor {
     /// The memory.
     pub dl_tensor: TensorAbi,
-    /// The producer's.
+    /// Belongs to the producer.
     pub manager_ctx: *mut c_void,
     /// Gives the memory back; called once, from any thread. None if nothing is to be given back.
     pub deleter: Option<unsafe extern "C" fn(*mut Self)>,
@@ -73,10 +73,10 @@ pub struct ManagedTensor {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ManagedTensorVersioned {
-    /// Read first: in another major version, only fields before `flags` have the meaning that they
-    /// have here.
+    /// To be read first: in another major version, only the fields before `flags` mean what they
+    /// mean here.
     pub version: Version,
-    /// The producer's.
+    /// Belongs to the producer.
     pub manager_ctx: *mut c_void,
     /// Gives the memory back; called once, from any thread. None if nothing is to be given back.
     pub deleter: Option<unsafe extern "C" fn(*mut Self)>,

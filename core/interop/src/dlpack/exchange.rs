@@ -1,4 +1,4 @@
-//! The table of functions that exchange tensors without a call of Python (`DLPackExchangeAPI`,
+//! The table of functions that exchange tensors without calling Python (`DLPackExchangeAPI`,
 //! dlpack.h 1.3).
 
 use std::ffi::{c_char, c_int, c_void};
@@ -7,7 +7,7 @@ use static_assertions::const_assert_eq;
 
 use super::abi::{ManagedTensorVersioned, TensorAbi, Version};
 
-/// Tells an error: its context, its kind and its message, as C strings.
+/// Reports an error: its context, its kind and its message, as C strings.
 pub type SetError = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char);
 
 /// `DLPackExchangeAPIHeader`
@@ -20,14 +20,14 @@ pub struct ExchangeApiHeader {
     pub prev_api: *mut Self,
 }
 
-/// `DLPackExchangeAPI`: all functions answer 0, or -1 with a Python error set, and hold the
-/// interpreter's lock.
+/// `DLPackExchangeAPI`. Each function returns 0, or -1 with a Python error set, and is called with
+/// the interpreter's lock.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ExchangeApi {
-    /// The beginning of every version.
+    /// The part that is the same in every version.
     pub header: ExchangeApiHeader,
-    /// Allocates a tensor as the prototype is.
+    /// Allocates a tensor like the prototype.
     pub managed_tensor_allocator: Option<
         unsafe extern "C" fn(
             *mut TensorAbi,
@@ -36,10 +36,10 @@ pub struct ExchangeApi {
             SetError,
         ) -> c_int,
     >,
-    /// The tensor of a Python object, with no order made.
+    /// The tensor of a Python object. Makes no order between streams.
     pub managed_tensor_from_py_object_no_sync:
         Option<unsafe extern "C" fn(*mut c_void, *mut *mut ManagedTensorVersioned) -> c_int>,
-    /// The Python object of a tensor, which it takes over.
+    /// The Python object of a tensor, which takes the tensor over.
     pub managed_tensor_to_py_object_no_sync:
         Option<unsafe extern "C" fn(*mut ManagedTensorVersioned, *mut *mut c_void) -> c_int>,
     /// The memory of a Python object, valid until the caller returns.

@@ -15,21 +15,21 @@ use super::{
 };
 use crate::{Consumer, Door, Result, Tensor, error::field, for_c::drop_for_c, tensor::Lent};
 
-/// Axes whose numbers lie beside the structure.
+/// The number of axes whose extents and strides lie beside the structure.
 const INLINE_AXES: usize = 8;
 
-/// A structure and the memory that it describes, in one place.
+/// A structure with the tensor that it describes, in one allocation.
 struct Exported<M, D: Door> {
     managed: MaybeUninit<M>,
-    /// Extents, then strides; of more axes, they lie elsewhere.
+    /// Extents, then strides. With more axes than fit here, they lie in `elsewhere`.
     numbers: [i64; 2 * INLINE_AXES],
     elsewhere: Box<[i64]>,
-    /// Dropped with all else, and so given back.
+    /// Dropped with the rest, which gives the memory back.
     _lent: Lent<D>,
 }
 
 impl<D: Door> Tensor<D> {
-    /// The tensor as a structure of DLPack 1.x. Does not copy. Does not synchronize, but for a
+    /// The tensor as a structure of DLPack 1.x. Does not copy. Does not synchronize, except for a
     /// [`Consumer`] on the host.
     ///
     /// The structure shares the memory with this tensor: while other code has it, nobody here
@@ -38,8 +38,8 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// - [`LayoutError::Overflow`](devarray::LayoutError::Overflow), in
-    ///   [`DoorError::Array`](crate::DoorError::Array): as of
-    ///   [`Layout::len_bytes`](devarray::Layout::len_bytes), which others compute.
+    ///   [`DoorError::Array`](crate::DoorError::Array): see
+    ///   [`Layout::len_bytes`](devarray::Layout::len_bytes), which other libraries compute.
     /// - Any device error.
     #[track_caller]
     pub fn to_dlpack(
@@ -51,7 +51,7 @@ impl<D: Door> Tensor<D> {
     }
 
     /// Like [`to_dlpack`](Self::to_dlpack), for memory that goes back to the stream, or the host,
-    /// that lent it: nothing is ordered now or when it returns.
+    /// that lent it: no order is made, neither now nor when it returns.
     ///
     /// # Errors
     ///
@@ -59,16 +59,16 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Safety
     ///
-    /// The tensor was imported, no work here used its memory since, and until the structure is
-    /// given back the consumer works on it in the order of the stream that lent it alone. Work here
+    /// The tensor was imported, and no work here has used its memory since. Until the structure is
+    /// given back, the consumer works on it in the order of the stream that lent it only. Work here
     /// that is given after that waits for that stream first.
     #[track_caller]
     pub unsafe fn to_dlpack_onward(&self) -> Result<Owned<ManagedTensorVersioned>> {
         export(self, 0, || Ok(Lent::onward(self)))
     }
 
-    /// Like [`to_dlpack`](Self::to_dlpack), of a copy that nobody else has: dense, in the order of
-    /// the axes of this one.
+    /// Like [`to_dlpack`](Self::to_dlpack), for a copy that nobody else has: dense, with the axes
+    /// in the order of this tensor's strides.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ fn export<M: Managed, D: Door>(
     let elsewhere = if shape.len() > INLINE_AXES { vec![0; 2 * shape.len()].into() } else { Box::default() };
     let lent = lend()?;
 
-    // Written where it stays: its numbers are many to be moved.
+    // Written in place: `numbers` is too large to be moved.
     let exported = Box::write(
         Box::new_uninit(),
         Exported::<M, D> {
@@ -141,7 +141,7 @@ fn export<M: Managed, D: Door>(
         *stride = 1;
     }
     let is_flat = ndim == 0;
-    // Taken once: a second one would end what the first allows.
+    // Taken once: a second pointer would invalidate this one.
     let first = numbers.as_mut_ptr();
     let dl_tensor = TensorAbi {
         data: ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default()),
@@ -153,7 +153,7 @@ fn export<M: Managed, D: Door>(
         byte_offset: 0,
     };
     let structure = place.managed.write(M::made(dl_tensor, flags, exported.cast::<c_void>(), delete::<M, D>));
-    // SAFETY: as this function made it; the box is given up to the deleter.
+    // SAFETY: made by this function; the box is given up to the deleter.
     Ok(unsafe { Owned::from_raw(NonNull::from(structure)) })
 }
 
@@ -161,10 +161,10 @@ fn export<M: Managed, D: Door>(
 ///
 /// # Safety
 ///
-/// From [`export`], and called once.
+/// The structure was made by [`export`], and this is called once.
 unsafe extern "C" fn delete<M: Managed, D: Door>(managed: *mut M) {
-    // SAFETY: it is there until the box below is dropped.
+    // SAFETY: the structure is there until the box below is dropped.
     let exported = unsafe { (*managed).context() }.cast::<Exported<M, D>>();
-    // SAFETY: the box that `export` gave up, which comes back once.
+    // SAFETY: the box that `export` gave up; it comes back once.
     drop_for_c(unsafe { Box::from_raw(exported) });
 }

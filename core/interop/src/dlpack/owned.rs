@@ -15,7 +15,7 @@ mod sealed {
 
 /// The two kinds of structures.
 pub trait Managed: sealed::Sealed + Sized + 'static {
-    /// The name of a Python capsule around it, until it is consumed.
+    /// The name of a Python capsule that holds the structure, until it is consumed.
     const CAPSULE: &'static std::ffi::CStr;
     /// The capsule's name after its use.
     const USED_CAPSULE: &'static std::ffi::CStr;
@@ -30,7 +30,7 @@ pub trait Managed: sealed::Sealed + Sized + 'static {
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
     #[doc(hidden)]
     fn context(&self) -> *mut std::ffi::c_void;
-    /// Whether it can say that memory is read-only.
+    /// Whether the structure can say that memory is read-only.
     #[doc(hidden)]
     const SAYS_READ_ONLY: bool;
     #[doc(hidden)]
@@ -48,7 +48,7 @@ impl Managed for ManagedTensor {
     const SAYS_READ_ONLY: bool = false;
 
     fn version(&self) -> Version {
-        // Older than versions, and as good as the first.
+        // It is older than versions, and means the same as the first.
         Version { major: MAJOR, minor: 0 }
     }
 
@@ -114,7 +114,7 @@ impl Managed for ManagedTensorVersioned {
     }
 }
 
-/// A structure of other code, or for it. Dropping it calls the deleter.
+/// A structure from other code, or for other code. Dropping it calls the deleter.
 pub struct Owned<M: Managed>(NonNull<M>);
 
 // SAFETY: the standard lets the deleter be called from any thread, and nobody else reads the
@@ -128,10 +128,10 @@ impl<M: Managed> Owned<M> {
     ///
     /// # Safety
     ///
-    /// It is a structure of this kind (a versioned one may be of another major version), all of
-    /// whose pointers are null or lead to what they say: `shape` and `strides` to as many
-    /// numbers as `ndim` if that is from 1 to 64. It is the caller's to give away, stays
-    /// until its deleter is called, and the deleter may be called from any thread.
+    /// It is a structure of this kind; a versioned one may be of another major version. Its
+    /// pointers are null or lead to what they say: `shape` and `strides` to `ndim` numbers if
+    /// `ndim` is from 1 to 64. The caller may give it away; it stays until its deleter is called,
+    /// and the deleter may be called from any thread.
     #[must_use]
     pub unsafe fn from_raw(structure: NonNull<M>) -> Self {
         Self(structure)
@@ -152,8 +152,8 @@ impl<M: Managed> Owned<M> {
     }
 
     pub(super) fn structure(&self) -> Result<&M> {
-        // SAFETY: it is there, and of this kind as far as the version says so; the version stands
-        // first in all.
+        // SAFETY: it is there, and of this kind as far as the version says; the version comes first
+        // in every version.
         let structure = unsafe { self.0.as_ref() };
         let Version { major, minor } = structure.version();
         if major != MAJOR {
@@ -162,12 +162,12 @@ impl<M: Managed> Owned<M> {
         Ok(structure)
     }
 
-    /// The memory, as it is described.
+    /// The description of the memory.
     ///
     /// # Errors
     ///
-    /// - [`DoorError::Version`]: of another major version.
-    /// - [`DoorError::Field`]: more axes than can be, or no shape to them.
+    /// - [`DoorError::Version`]: the structure is of another major version.
+    /// - [`DoorError::Field`]: it has more axes than are possible, or axes and no shape.
     pub fn tensor(&self) -> Result<Described<'_>> {
         let structure = self.structure()?;
         let tensor = structure.tensor();
@@ -212,7 +212,7 @@ impl<'a> Described<'a> {
         self.strides
     }
 
-    /// Whether it is said to be read-only.
+    /// Whether the structure says that the memory is read-only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only

@@ -1,4 +1,4 @@
-//! Tensors in the hands of other code.
+//! Tensors that were given to other code.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use devarray::{StreamHandle, backend::ForeignStream};
 use super::{Consumer, Tensor, memory::Memory};
 use crate::{Door, Result};
 
-/// A tensor in the hands of other code. When it is given back, later work here comes after the
+/// A tensor that was given to other code. When it is given back, later work here comes after the
 /// other code's work.
 pub(crate) struct Lent<D: Door> {
     memory: Arc<Memory<D>>,
@@ -17,9 +17,9 @@ pub(crate) struct Lent<D: Door> {
 /// The work after which returned memory may be used.
 #[derive(Clone, Copy)]
 enum Fence {
-    /// After the work that other code gave this stream.
+    /// The work that other code gave this stream.
     Stream(ForeignStream),
-    /// After all that the device was given.
+    /// All work that the device was given.
     Device,
 }
 
@@ -39,14 +39,15 @@ impl<D: Door> Lent<D> {
         Ok(Self { memory: Arc::clone(&tensor.memory), fence: has_streams.then(|| (stream.clone(), fence)) })
     }
 
-    /// Hands a tensor on that is in order with its consumer by itself, and comes back so.
+    /// Hands a tensor on whose consumer works in the order of the lender's stream, so no order is
+    /// made.
     pub(crate) fn onward(tensor: &Tensor<D>) -> Self {
         Self { memory: Arc::clone(&tensor.memory), fence: None }
     }
 }
 
 impl<D: Door> Drop for Lent<D> {
-    /// Memory whose order cannot be made is leaked: freeing it could pull it from under a reader.
+    /// Leaks memory if no order can be made: freeing it could take it away from a reader.
     fn drop(&mut self) {
         let Some((stream, fence)) = self.fence.take() else { return };
         let ordered = match fence {

@@ -25,7 +25,7 @@ impl<D: Door> Memory<D> {
     /// lock is held while `new` or a destructor runs.
     pub(super) fn attached<T: Any + Send + Sync>(&self, new: impl FnOnce() -> T) -> Option<&T> {
         if self.attached.get().is_none() {
-            // Somebody else, or `new` itself, may have been faster.
+            // Another thread, or `new` itself, may have been faster.
             drop(self.attached.set(Box::new(new())));
         }
         self.attached.get()?.downcast_ref()

@@ -1,4 +1,4 @@
-//! The destination of the result, and the words about it.
+//! The destination of a result, and messages about it.
 
 use std::{
     fmt,
@@ -11,10 +11,10 @@ use devarray::npy::Header;
 
 use crate::output::{AtomicFile, Output, is_standard_output};
 
-/// An array file in the making, or standard output.
+/// An array file that is being written, or standard output.
 pub(in crate::commands) struct Sink<'a, 'o> {
     output: &'a mut Output<'o>,
-    /// `None` for standard output, and when the file is complete.
+    /// `None` for standard output, and once the file is complete.
     file: Option<AtomicFile>,
     is_standard_output: bool,
     name: String,
@@ -34,13 +34,13 @@ impl<'a, 'o> Sink<'a, 'o> {
         self.output.is_quiet()
     }
 
-    /// Prints one line about how things go: on standard error if the result is on standard output.
+    /// Prints one line about progress: on standard error if the result is on standard output.
     pub(in crate::commands) fn news(&mut self, line: impl fmt::Display) -> Result<()> {
         if !self.is_standard_output {
             return self.output.news(line);
         }
         if !self.output.is_quiet() {
-            // Nobody who reads the result waits for this.
+            // The reader of the result does not need this line, so errors are ignored.
             let _ = writeln!(io::stderr(), "{line}");
         }
         Ok(())
@@ -60,7 +60,7 @@ impl<'a, 'o> Sink<'a, 'o> {
         }
     }
 
-    /// The file appears in its place.
+    /// Puts the finished file in its place.
     pub(in crate::commands) fn commit(&mut self) -> Result<()> {
         match self.file.take() {
             Some(file) => file.commit().with_context(|| self.name.clone()),

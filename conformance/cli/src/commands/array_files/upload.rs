@@ -1,4 +1,4 @@
-//! The file that is read, and its way to the device in pieces.
+//! Reads a file, and uploads it to the device in pieces.
 
 use std::{
     fs::File,
@@ -23,11 +23,11 @@ pub(in crate::commands) fn open(path: &Path) -> Result<NpyReader<File>, NpyError
     Ok(file)
 }
 
-/// Reads all elements, and brings them to the device as they lie in the file.
+/// Reads all elements, and uploads them to the device in the order of the file.
 ///
-/// Memory on the device is taken first. It bounds what is read of a pipe, for whose length nothing
-/// vouches. Where more arrays follow in the file, the first is read, as `numpy.load` does; standard
-/// error says so.
+/// The device memory is allocated first. That limits how much is read from a pipe, whose length
+/// nothing guarantees. If more arrays follow in the file, the first one is read, like in
+/// `numpy.load`, and standard error says so.
 pub(in crate::commands) fn upload<D: Device>(
     mut file: NpyReader<File>,
     path: &Path,
@@ -50,7 +50,7 @@ pub(in crate::commands) fn upload<D: Device>(
         start = end;
     }
     if file.finish()? && !is_quiet {
-        // Nobody who reads the result waits for this.
+        // The reader of the result does not need this line, so errors are ignored.
         let _ = writeln!(io::stderr(), "{}: the first of several arrays is read", path.display());
     }
     Ok(array)

@@ -14,7 +14,7 @@ use crate::{
     steps::Step,
 };
 
-/// The calls measured when none is named: on hardware, and on what host code computes.
+/// The calls that are measured if none is given: on hardware, and on devices in host memory.
 const LIST: &[(&str, &str)] = &[
     ("sort;f32@N;axis=0", ""),
     ("sort;u8@N;axis=0", ""),
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     };
     let texts =
         if arguments.cases.is_empty() { LIST.iter().map(listed).collect() } else { arguments.cases.clone() };
-    // All are read before any is run.
+    // All cases are read before any is run.
     let cases = texts.iter().map(|text| CallMeasured::parse(text)).collect::<Result<Vec<_>>>()?;
     arguments.backend.run(Calls { cases: &cases, json: arguments.json, output })
 }
@@ -116,10 +116,10 @@ impl Measurement for Calls<'_, '_> {
     }
 }
 
-/// Inputs, and results.
+/// Inputs, and their results.
 type Set<D> = (Vec<ErasedArray<D>>, Vec<ErasedArray<D>>);
 
-/// Inputs and results, as many as no cache holds.
+/// Inputs and results, in more sets than any cache holds.
 struct Sets<'a, D: Compute> {
     stream: &'a StreamHandle<D>,
     case: &'a CallMeasured,
@@ -163,7 +163,7 @@ impl<'a, D: Compute> Sets<'a, D> {
         })
     }
 
-    /// The results of one call, in bytes.
+    /// The results of one call, as bytes.
     fn bytes(&mut self) -> Result<Vec<Vec<u8>>> {
         for (_, results) in &mut self.sets[..1] {
             for (result, output) in results.iter_mut().zip(&self.case.outputs) {

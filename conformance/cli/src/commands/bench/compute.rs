@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     };
     let is_list = arguments.cases.is_empty();
     let texts = if is_list { compute_list(size) } else { arguments.cases.clone() };
-    // All are read before any is run.
+    // All cases are read before any is run.
     let cases = texts.iter().map(|text| ComputeCase::parse(text)).collect::<Result<Vec<_>>>()?;
     let small = if is_list { &SMALL[..] } else { &[] };
     let small = small.iter().map(|&(text, result)| Ok((ComputeCase::parse(text)?, result)));
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     let simulator = Context::new(MockDevice::new())?.stream()?;
     let mut table = arguments.backend.run(Begin { is_json: arguments.json, output })?;
     let mut is_right = true;
-    // A device of its own for each: nothing that another case had compiled is there.
+    // Each case has its own device, so that nothing is compiled yet.
     for case in &cases {
         let large = Large { case, simulator: &simulator, table: &mut table, output };
         is_right &= arguments.backend.run(large)?;
@@ -98,7 +98,7 @@ impl Measurement for Begin<'_, '_> {
     }
 }
 
-/// One case by its traffic. Gives whether it is right.
+/// One case of the large list, measured by its traffic. Returns whether its result is right.
 struct Large<'a, 'o> {
     case: &'a ComputeCase,
     simulator: &'a StreamHandle<MockDevice>,
@@ -113,7 +113,7 @@ impl Measurement for Large<'_, '_> {
         let Self { case, simulator, table, output } = self;
         let name = || case.name.clone();
         let stream = Context::new(device)?.stream()?;
-        // Half is read and half is written by a copy that moves as many bytes.
+        // A copy that moves the same number of bytes reads half of them and writes half.
         let copied_bytes = (case.len_bytes / 2).max(1);
         let count = cold_sets(copied_bytes);
         let mut sets = Sets::new(&stream, case, count).with_context(name)?;
@@ -125,7 +125,7 @@ impl Measurement for Large<'_, '_> {
         sets.prepare().with_context(name)?;
         let [median_s, copy_s] =
             beside_memcpy(&stream, copied_bytes, count, &mut |set| sets.enqueue(set)).with_context(name)?;
-        // Exact to 2^53 bytes, and a rate is rounded anyway.
+        // Exact up to 2^53 bytes, and a rate is rounded anyway.
         let gbps = case.len_bytes as f64 / 1e9 / median_s;
         let memcpy_gbps = copied_bytes as f64 * 2.0 / 1e9 / copy_s;
         let (bytes, ratio, first_ms) = (case.len_bytes, gbps / memcpy_gbps, first_s * 1e3);
@@ -135,7 +135,7 @@ impl Measurement for Large<'_, '_> {
     }
 }
 
-/// One case by its time a call. Gives whether it is right.
+/// One case of the small list, measured by the time of a call. Returns whether its result is right.
 struct Small<'a, 'o> {
     case: &'a ComputeCase,
     result: SmallResult,

@@ -65,12 +65,12 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
         true => BUILTIN.to_vec(),
         false => arguments.cases.iter().map(String::as_str).collect(),
     };
-    // All are read before any is run.
+    // All cases are read before any is run.
     let cases = texts.into_iter().map(prepared).collect::<Result<Vec<_>>>()?;
     arguments.backend.run(Copies { arguments, cases, output })
 }
 
-/// A case and what its result must be.
+/// A case and its expected result.
 struct Prepared {
     case: Case,
     oracle: Oracle,
@@ -122,7 +122,7 @@ impl Measurement for Copies<'_, '_> {
     }
 }
 
-/// Arrays and results of one case, as many as no cache holds.
+/// The arrays and results of one case, in more sets than any cache holds.
 struct Sets<'s, D: Target> {
     stream: &'s StreamHandle<D>,
     sets: Vec<(ErasedArray<D>, ErasedArray<D>)>,
@@ -143,7 +143,7 @@ impl<'s, D: Target> Sets<'s, D> {
         Ok(Self { stream, sets })
     }
 
-    /// Enqueues the steps and the copy of their result on one of the sets.
+    /// Enqueues the steps, and the copy of their result, for one of the sets.
     fn copy(&mut self, case: &Case, set: usize) -> Result<()> {
         let count = self.sets.len();
         let (base, result) = &mut self.sets[set % count];
@@ -151,7 +151,7 @@ impl<'s, D: Target> Sets<'s, D> {
         Ok(steps::apply(self.stream, base, &case.steps, |view, _| result.copy_from(self.stream, view))??)
     }
 
-    /// Copies, and compares every element. The inner error is of a wrong result.
+    /// Copies, and compares every element. The inner error means a wrong result.
     fn check(&mut self, Prepared { case, oracle, .. }: &Prepared) -> Result<Result<()>> {
         let pattern = Pattern::new(case.dtype, case.item_bytes);
         pattern.poison(self.stream, &mut self.sets[0].1)?;

@@ -37,7 +37,7 @@ pub struct Arguments {
     pub bytes: usize,
 }
 
-/// Bytes of the smallest result that has every shape of the list.
+/// The number of bytes in the smallest result for which every shape of the list exists.
 const MIN_BYTES: usize = 64 << 10;
 
 /// Runs the command.
@@ -78,7 +78,7 @@ impl Measurement for Joins<'_, '_> {
     }
 }
 
-/// Parts and results of one case, as many as no cache holds.
+/// The parts and results of one case, in more sets than any cache holds.
 struct Sets<'s, D: Target> {
     stream: &'s StreamHandle<D>,
     sets: Vec<(Vec<ErasedArray<D>>, ErasedArray<D>)>,
@@ -88,7 +88,7 @@ struct Sets<'s, D: Target> {
 impl<'s, D: Target> Sets<'s, D> {
     fn new(stream: &'s StreamHandle<D>, case: &Case) -> Result<Self> {
         let pattern = Pattern::new("f32", ITEM_BYTES);
-        // All parts are numbered through: they are cut from one array.
+        // Elements are numbered through all parts, because these are cut from one array.
         let per_part: usize = case.part.iter().product();
         let mut whole = ErasedArray::uninit(stream, &[case.parts, per_part], ITEM_BYTES)?;
         pattern.write(stream, &mut whole)?;
@@ -104,7 +104,7 @@ impl<'s, D: Target> Sets<'s, D> {
         Ok(Self { stream, sets: sets.collect::<Result<_>>()?, other: pattern.other() })
     }
 
-    /// Enqueues the operation on one of the sets.
+    /// Enqueues the operation for one of the sets.
     fn enqueue(&mut self, case: &Case, set: usize) -> Result<()> {
         let count = self.sets.len();
         let (parts, result) = &mut self.sets[set % count];
@@ -123,7 +123,7 @@ impl<'s, D: Target> Sets<'s, D> {
         Ok(())
     }
 
-    /// Does it, and compares every element. The inner error is of a wrong result.
+    /// Makes the operation, and compares every element. The inner error means a wrong result.
     fn check(&mut self, case: &Case) -> Result<Result<()>> {
         let pattern = Pattern::new("f32", ITEM_BYTES);
         pattern.poison(self.stream, &mut self.sets[0].1)?;

@@ -1,4 +1,4 @@
-//! `devarray bench overhead`: what one call takes on the host.
+//! `devarray bench overhead`: the time that one call takes on the host.
 
 use std::{hint::black_box, time::Instant};
 
@@ -30,11 +30,11 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// Calls of a round: few enough that no queue of the driver fills up.
+/// The number of calls in a round: so few that no queue of the driver fills up.
 const CALLS: u32 = 64;
-/// Rounds that the median is of.
+/// The number of rounds from which the median is taken.
 const ROUNDS: usize = 201;
-/// Bytes of a small copy and of a small allocation.
+/// The number of bytes in a small copy and in a small allocation.
 const SMALL_BYTES: usize = 4096;
 
 /// One kind of call.
@@ -42,7 +42,7 @@ const SMALL_BYTES: usize = 4096;
 struct Line {
     call: &'static str,
     ns: f64,
-    /// The driver's own calls for the same, where there are such.
+    /// The time of the driver's own calls for the same work, if there are any.
     raw_ns: Option<f64>,
     ratio: Option<f64>,
 }
@@ -89,7 +89,7 @@ impl Measurement for Overhead<'_, '_> {
     }
 }
 
-/// Seconds of the host's clock a call.
+/// The seconds of a call, on the host's clock.
 fn each(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     let begun = Instant::now();
     for _ in 0..CALLS {
@@ -102,8 +102,8 @@ fn line(call: &'static str, seconds: f64, raw: Option<f64>) -> Line {
     Line { call, ns: seconds * 1e9, raw_ns: raw.map(|raw| raw * 1e9), ratio: raw.map(|raw| seconds / raw) }
 }
 
-/// Measures calls of the library and, if there are any, calls of the driver beside them. Each round
-/// begins and ends with nothing under way.
+/// Measures calls of the library and, if there are any, calls of the driver next to them. No work
+/// is pending at the start and at the end of a round.
 fn beside<D: Target>(
     stream: &StreamHandle<D>,
     call: Seconds<'_>,
@@ -124,7 +124,7 @@ fn beside<D: Target>(
     Ok((call, Some(raw)))
 }
 
-/// Operations on views, which no device hears of.
+/// Operations on views, which do not reach the device.
 fn layouts<D: Target>(stream: &StreamHandle<D>) -> Result<Vec<Line>> {
     let array = ErasedArray::zeros(stream, &[8, 6, 4, 2], 4)?;
     let (view, row) = (array.view(), ErasedArray::zeros(stream, &[384], 4)?);
@@ -154,7 +154,7 @@ fn layouts<D: Target>(stream: &StreamHandle<D>) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Allocating, freeing and small copies.
+/// Allocations, frees and small copies.
 fn memory<D: Target>(stream: &StreamHandle<D>, raw: Option<&dyn RawCalls>) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     let mut ours = || {

@@ -42,13 +42,13 @@ pub struct Arguments {
     pub threads: Option<usize>,
 }
 
-/// Sizes that are measured.
+/// The sizes that are measured.
 const SIZES: [usize; 7] = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30];
-/// Bytes of each of the three operations that overlap, at most.
+/// The most bytes of each of the three operations that overlap.
 const OVERLAP_BYTES: usize = 256 << 20;
-/// Bytes that the rounds of one median move at least.
+/// The fewest bytes that the rounds for one median move in total.
 const MEDIAN_BYTES: usize = 256 << 20;
-/// The fewest and the most rounds of a median.
+/// The fewest and the most rounds for a median.
 const ROUNDS: (usize, usize) = (7, 101);
 
 /// Runs the command.
@@ -112,16 +112,17 @@ fn seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// Bytes without equal neighbours, other ones for each `seed`.
+/// Bytes without equal neighbours, different for each `seed`.
 fn fill(bytes: &mut [u8], seed: u8) {
     for (k, byte) in bytes.iter_mut().enumerate() {
-        // The place in a page, the page, and beyond, so that swapped pieces show.
+        // Made of the position in the page, the page, and higher parts of the number, so that
+        // swapped pieces show.
         let [place, page, far, farther, ..] = k.to_le_bytes();
         *byte = place.wrapping_mul(31) ^ page.rotate_left(3) ^ far ^ farther.rotate_left(5) ^ seed;
     }
 }
 
-/// Starts an upload of a pinned buffer and gives it back when it is done.
+/// Starts an upload of a pinned buffer, and returns the buffer when it is done.
 fn upload<D: Target>(
     stream: &StreamHandle<D>,
     array: &mut Array<u8, D>,
@@ -130,7 +131,7 @@ fn upload<D: Target>(
     Ok(array.view_mut().upload(stream, pinned)?.wait()?)
 }
 
-/// Starts a download to a pinned buffer and gives it back when it is done.
+/// Starts a download to a pinned buffer, and returns the buffer when it is done.
 fn download<D: Target>(
     stream: &StreamHandle<D>,
     array: &Array<u8, D>,
@@ -146,7 +147,7 @@ struct Transferred<'a, D: Target> {
     address: u64,
     len: usize,
     raw: Option<&'a dyn RawCalls>,
-    /// Where the driver has no calls of its own.
+    /// Used if the driver has no calls of its own.
     reference: Reference,
 }
 
@@ -234,8 +235,8 @@ impl<'a, D: Target> Transferred<'a, D> {
     }
 }
 
-/// A matrix whose columns lie one after the other on the host and whose rows do so on the device,
-/// both ways, beside the driver's own copies of as many bytes.
+/// Transfers, both ways, of a matrix that is in F order on the host and in C order on the device,
+/// next to the driver's own copies of the same size.
 fn transposed<D: Target>(
     stream: &StreamHandle<D>,
     len: usize,
@@ -288,8 +289,8 @@ fn transposed<D: Target>(
     Ok([line("to-device").timed(len, up, raw_up), line("from-device").timed(len, down, raw_down)])
 }
 
-/// An upload, a strided copy and a download at once on three streams, and one after the other on
-/// the same.
+/// An upload, a strided copy and a download on three streams: at the same time, and one after
+/// another.
 fn overlap<D: Target>(context: &Context<D>, len: usize) -> Result<Line> {
     const ROWS: usize = 64;
     let streams = [context.stream()?, context.stream()?, context.stream()?];
@@ -298,8 +299,8 @@ fn overlap<D: Target>(context: &Context<D>, len: usize) -> Result<Line> {
     let (mut to, from) = (array(first)?, array(third)?);
     let (src, mut dst) = (array(second)?, Array::<u8, D>::zeros(second, &[len / ROWS, ROWS])?);
     let mut buffers = Some((context.pinned::<u8>(len)?, context.pinned::<u8>(len)?));
-    // The copy is repeated until it takes about as long as a transfer does on a link a fiftieth as
-    // fast as the memory.
+    // The copy is repeated until it takes about as long as a transfer over a link that is fifty
+    // times slower than the memory.
     let copies = 24;
     let mut run = |at_once: bool| {
         for stream in &streams {

@@ -1,4 +1,4 @@
-//! The JSON form of a case and of its results.
+//! The JSON form of cases and of their results.
 
 use devarray::order::Call;
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,13 @@ use crate::{
 #[serde(try_from = "Object<RawCase>")]
 #[non_exhaustive]
 pub struct CallCase {
-    /// Name of the case.
+    /// The name of the case.
     pub id: String,
     /// The call.
     pub call: AnyCall,
     /// Its inputs, in order.
     pub inputs: Vec<Input>,
-    /// The arrays that receive the results; none: new ones.
+    /// The arrays that receive the results; if none, results are new arrays.
     pub out: Option<Vec<Out>>,
     /// The expected result.
     pub expect: CallExpect,
@@ -33,7 +33,8 @@ pub struct CallCase {
 pub enum CallExpect {
     /// An error of this kind.
     Error(ErrorKind),
-    /// Arrays, each with the largest distance allowed for an element, in neighbouring numbers.
+    /// Arrays, each with the largest distance allowed for an element, counted in representable
+    /// numbers.
     Arrays(Vec<(ComputeFound, u64)>),
 }
 

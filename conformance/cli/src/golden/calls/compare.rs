@@ -1,4 +1,4 @@
-//! Differences of results from the expected ones.
+//! Differences between results and the expected ones.
 
 use super::{
     case::{CallExpect, CallFound},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::golden::compute::{ComputeFound, differences_of_arrays, one_line};
 
-/// Differences, each as `name: found … expected …`; empty if there is none.
+/// The differences, each as `name: found … expected …`; empty if there are none.
 #[must_use]
 pub fn differences(expect: &CallExpect, outcome: &CallOutcome) -> Vec<String> {
     match (expect, outcome) {
@@ -24,7 +24,7 @@ pub fn differences(expect: &CallExpect, outcome: &CallOutcome) -> Vec<String> {
     }
 }
 
-/// Differences between a device and the simulator, to the bit.
+/// The differences between a device and the simulator, which must agree to the bit.
 #[must_use]
 pub fn differences_of_backends(device: &CallOutcome, simulator: &CallOutcome) -> Vec<String> {
     let all = match (device, simulator) {

@@ -1,4 +1,4 @@
-//! One case through the public API, its data in device memory.
+//! Runs one case through the public API, with its data in device memory.
 
 use anyhow::{Result, ensure};
 use devarray::{
@@ -21,14 +21,14 @@ use crate::{
 /// The outcome of a case: arrays, or an error of the library.
 pub type CallOutcome = std::result::Result<CallFound, Failed>;
 
-/// Runs one case: the inputs go to the device, the steps act there, the results come back.
+/// Runs one case: uploads the inputs, makes the steps and the call on the device, and downloads the results.
 ///
-/// A call that is refused, or told of an index at the wait, is an outcome.
+/// A refused call, and an index error reported by the wait, are outcomes.
 ///
 /// # Errors
 ///
-/// A side of the call has more than [`limits::CASE_ELEMENTS`] elements; anything else that the
-/// library answers: no memory, a driver error.
+/// An operand of the call has more than [`limits::CASE_ELEMENTS`] elements, or the library returns another
+/// error, such as out of memory or a driver error.
 pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &CallCase) -> Result<CallOutcome> {
     let error = match make(stream, case) {
         Ok(found) => return Ok(Ok(found)),
@@ -96,7 +96,7 @@ fn into_new<D: Compute>(
     types_of(call, inputs)?.into_iter().zip(&results).map(found).collect()
 }
 
-/// Writes the results through views of fresh arrays. Elements outside the views must stay as they were.
+/// Writes the results through views of new arrays. Elements outside the views must not change.
 fn into_views<D: Compute>(
     stream: &StreamHandle<D>,
     call: &AnyCall,

@@ -1,4 +1,4 @@
-//! The JSON form of a case and of a result.
+//! The JSON form of cases and results.
 
 use devarray::function::ElementType;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -15,7 +15,7 @@ use crate::{
 #[serde(try_from = "Object<RawCase>")]
 #[non_exhaustive]
 pub struct ComputeCase {
-    /// Name of the case.
+    /// The name of the case.
     pub id: String,
     /// The function, as a text.
     pub expr: String,
@@ -23,9 +23,9 @@ pub struct ComputeCase {
     pub inputs: Vec<Input>,
     /// Its scalars, in order.
     pub scalars: Vec<Scalar>,
-    /// The array that receives the result; none: a new one.
+    /// The array that receives the result; if none, the result is a new array.
     pub out: Option<Out>,
-    /// The call on the elements that the function gives; none: they are the result.
+    /// The call on the elements that the function returns; if none, they are the result.
     pub of_elements: Option<OfElements>,
     /// The expected result.
     pub expect: ComputeExpect,
@@ -53,16 +53,16 @@ pub struct Input {
 pub struct Scalar {
     /// Its type.
     pub element_type: ElementType,
-    /// Its bits, zeros above.
+    /// Its bits, with zeros above.
     pub bits: u64,
 }
 
-/// A fresh array, whose view receives the result.
+/// A new array; a view of it receives the result.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Object<RawOut>")]
 #[non_exhaustive]
 pub struct Out {
-    /// The extents of the whole.
+    /// The extents of the whole array.
     pub shape: Vec<usize>,
     /// The steps that make the view.
     pub steps: Vec<Step>,
@@ -75,7 +75,8 @@ pub struct Out {
 pub enum ComputeExpect {
     /// An error of this kind.
     Error(ErrorKind),
-    /// An array, with the largest distance allowed for an element, in neighbouring numbers.
+    /// An array, with the largest distance allowed for an element, counted in representable
+    /// numbers.
     Array(ComputeFound, u64),
 }
 
@@ -90,9 +91,9 @@ pub enum ErrorKind {
     Type,
     /// The shapes do not fit, or an axis is out of range.
     Shape,
-    /// There is no minimum of nothing.
+    /// There is no minimum of an empty array.
     Empty,
-    /// An index has no place.
+    /// An index is out of range.
     Index,
 }
 
@@ -113,11 +114,11 @@ pub struct ComputeFound {
     pub spilled: bool,
 }
 
-/// A case that gave no result.
+/// A case that returned no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failed {
-    /// The kind of error; none for one that no case expects.
+    /// The kind of error; none if it is one that no case expects.
     pub kind: Option<ErrorKind>,
     /// The message of the library.
     pub message: String,
@@ -135,7 +136,7 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An element type by its name.
+/// An element type, given by its name.
 #[derive(Clone, Copy)]
 struct Named(ElementType);
 
@@ -295,12 +296,12 @@ fn parsed(steps: &str) -> Result<Vec<Step>, String> {
     parse_steps(steps).map_err(|error| error.to_string())
 }
 
-/// The number of elements of a shape that a case may have.
+/// The number of elements of a shape, if a case may have that many.
 fn count(shape: &[usize]) -> Result<usize, String> {
     limits::check_axes(shape.len()).map_err(|error| error.to_string())?;
     let product =
         |extents: &[usize]| extents.iter().try_fold(1_usize, |len, &extent| len.checked_mul(extent));
-    // Zeros are left out of the check as layouts do, so that no stride overflows.
+    // Like layouts, the check leaves zeros out, so that no stride overflows.
     let extents: Vec<usize> = shape.iter().copied().filter(|&extent| extent > 0).collect();
     match (product(&extents), product(shape)) {
         (Some(most), Some(len)) if most <= limits::CASE_ELEMENTS => Ok(len),
@@ -308,7 +309,7 @@ fn count(shape: &[usize]) -> Result<usize, String> {
     }
 }
 
-/// Elements written as hexadecimal digits, as many as the shape has.
+/// Elements written as hexadecimal digits; there must be as many as the shape has.
 fn elements(element_type: ElementType, shape: &[usize], data: &str) -> Result<Vec<u8>, String> {
     let digit = |c: &u8| char::from(*c).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let (pairs, rest) = data.as_bytes().as_chunks::<2>();

@@ -1,4 +1,4 @@
-//! Differences of a result from the expected one.
+//! Differences between a result and the expected one.
 
 use devarray::function::ElementType;
 
@@ -7,7 +7,7 @@ use super::{
     run::ComputeOutcome,
 };
 
-/// Differences, each as `name: found … expected …`; empty if there is none.
+/// The differences, each as `name: found … expected …`; empty if there are none.
 #[must_use]
 pub fn differences(expect: &ComputeExpect, outcome: &ComputeOutcome) -> Vec<String> {
     let expected_kind = match expect {
@@ -27,7 +27,7 @@ pub fn differences(expect: &ComputeExpect, outcome: &ComputeOutcome) -> Vec<Stri
     }
 }
 
-/// Differences between a device and the simulator, to the bit.
+/// The differences between a device and the simulator, which must agree to the bit.
 #[must_use]
 pub fn differences_of_backends(device: &ComputeOutcome, simulator: &ComputeOutcome) -> Vec<String> {
     let all = match (device, simulator) {
@@ -38,12 +38,12 @@ pub fn differences_of_backends(device: &ComputeOutcome, simulator: &ComputeOutco
     all.into_iter().map(|difference| format!("simulator: {difference}")).collect()
 }
 
-/// The first line of a message: a place in a text has a picture below it.
+/// The first line of a message: a message about a place in a text has a picture below.
 pub(in crate::golden) fn one_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }
 
-/// Differences between two arrays, where elements may be a tolerance apart.
+/// The differences between two arrays, whose elements may differ by a tolerance.
 pub(in crate::golden) fn differences_of_arrays(
     expected: &ComputeFound,
     found: &ComputeFound,
@@ -63,7 +63,7 @@ pub(in crate::golden) fn differences_of_arrays(
         let item = found.element_type.len_bytes();
         let pairs = found.bytes.chunks(item).zip(expected.bytes.chunks(item));
         let far = pairs.enumerate().filter(|(_, (a, b))| {
-            // No distance is allowed where there is none.
+            // Elements without a distance must not differ.
             distance(found.element_type, a, b).is_none_or(|distance| distance > ulp)
         });
         let far: Vec<_> = far.collect();
@@ -75,8 +75,8 @@ pub(in crate::golden) fn differences_of_arrays(
     all
 }
 
-/// The number of representable numbers between two elements: none if the bits are equal. There is
-/// no distance from NaN, nor between unequal elements of a type without floats.
+/// The number of representable numbers between two elements; 0 for equal bits. None for NaN, and
+/// for unequal elements of a type that is no float.
 fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> Option<u64> {
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
     let (a, b) = (bits(a), bits(b));
@@ -93,7 +93,7 @@ fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> Option<u64> {
     if a_size > infinity || b_size > infinity {
         return None;
     }
-    // Both zeros are at 0, so −0 equals +0 only where a distance is allowed.
+    // Both zeros count as 0, so −0 equals +0 only if a distance is allowed.
     Some(match (a ^ b) & sign {
         0 => a_size.abs_diff(b_size),
         _ => (a_size + b_size).max(1),

@@ -1,4 +1,4 @@
-//! One case through the public API, its data in device memory.
+//! Runs one case through the public API, with its data in device memory.
 
 use anyhow::{Result, ensure};
 use devarray::{
@@ -14,20 +14,21 @@ use crate::{
     steps::{self, Step},
 };
 
-/// The bytes of an array before it receives a result.
+/// Every byte of an array before it receives a result.
 const UNTOUCHED: u8 = 0xab;
 
 /// The outcome of a case: an array, or an error of the library.
 pub type ComputeOutcome = std::result::Result<ComputeFound, Failed>;
 
-/// Runs one case: the inputs go to the device, the steps act there, the result comes back.
+/// Runs one case: uploads the inputs, makes the steps and the function on the device, and downloads
+/// the result.
 ///
-/// A function that is refused is an outcome.
+/// A refused function is an outcome.
 ///
 /// # Errors
 ///
-/// The function has more than [`limits::CASE_ELEMENTS`] elements to compute; anything else that the
-/// library answers: no memory, a driver error.
+/// The function has more than [`limits::CASE_ELEMENTS`] elements to compute, or the library returns
+/// another error, such as out of memory or a driver error.
 pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<ComputeOutcome> {
     let error = match compute(stream, case) {
         Ok(found) => return Ok(Ok(found)),
@@ -74,10 +75,10 @@ fn compute<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<C
     })
 }
 
-/// Refuses shapes that broadcast to more elements than are computed in a case.
+/// Refuses shapes that broadcast to more elements than a case may compute.
 fn check_len<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone) -> Result<()> {
     let rank = shapes.clone().map(<[usize]>::len).max().unwrap_or(0);
-    // Extents that do not fit each other are an outcome, and none makes it larger.
+    // Extents that do not fit each other are an outcome, and do not make it larger.
     let extent = |from_last: usize| {
         let own = |shape: &[usize]| shape.len().checked_sub(from_last + 1).map_or(1, |axis| shape[axis]);
         let all = shapes.clone().map(own).filter(|&extent| extent != 1);
@@ -89,7 +90,7 @@ fn check_len<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone) -> Result<()
     Ok(())
 }
 
-/// The result through a view of a fresh array; what is outside the view must stay as it was.
+/// Writes the result through a view of a new array. Elements outside the view must not change.
 fn into_view<D: Compute>(
     stream: &StreamHandle<D>,
     call: &Call<'_, '_, D>,
@@ -103,7 +104,7 @@ fn into_view<D: Compute>(
     Ok(received(stream, &base, &layout, element_type)?)
 }
 
-/// A fresh array that a view of is to receive a result.
+/// A new array; a view of it is to receive a result.
 pub(in crate::golden) fn untouched<D: Compute>(
     stream: &StreamHandle<D>,
     out: &Out,
@@ -114,7 +115,7 @@ pub(in crate::golden) fn untouched<D: Compute>(
     ErasedArray::from_bytes(stream, &out.shape, item_bytes, &bytes)
 }
 
-/// The elements that such a view received, and whether anything else was written.
+/// The elements that the view received, and whether anything else was written.
 pub(in crate::golden) fn received<D: Compute>(
     stream: &StreamHandle<D>,
     base: &ErasedArray<D>,

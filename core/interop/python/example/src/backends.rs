@@ -19,8 +19,8 @@ struct Used {
 
 static USED: Mutex<Used> = Mutex::new(Used { mock: None, cuda: None });
 
-/// Do not hold the guard while anything runs that may run Python, or wait for a thread that does:
-/// so it is cloned.
+/// Do not hold the guard while Python may run, or while waiting for a thread that runs Python:
+/// clone the content instead.
 fn used() -> MutexGuard<'static, Used> {
     USED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -33,8 +33,8 @@ pub(crate) fn use_backend(name: &str, ordinal: usize) -> PyResult<()> {
         "mock" => {
             let device = MockDevice::builder().adopts_host_memory(true).build();
             let context = Context::new(device.clone()).map_err(to_py)?;
-            // Dropped outside the lock: what goes with a device may run Python, which may come here
-            // again. With the last array of the one before, `serve` drops the rest of it.
+            // Dropped outside the lock: the destructors of a device's objects may run Python, which
+            // may come here again. `serve` drops the rest of the device with its last array.
             let before = used().mock.take();
             drop(before);
             let stream = serve(&context)?;
@@ -52,8 +52,8 @@ pub(crate) fn use_backend(name: &str, ordinal: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// The number of allocations alive, and the memory of others that is lent to this module, after all
-/// work is done.
+/// The number of live allocations, and of other code's memory lent to this module, after all work
+/// is done.
 #[pyfunction]
 pub(crate) fn live() -> PyResult<(usize, usize)> {
     let used = used().clone();
@@ -71,9 +71,9 @@ pub(crate) fn live() -> PyResult<(usize, usize)> {
     Ok((allocations, adopted))
 }
 
-/// Calls `told` from now on for each allocation on the simulator in use, with a word
-/// (`"allocated"`, `"freed"`) and its bytes; and when the simulator is closed (`"closed"`), with how
-/// many allocations are alive.
+/// From now on calls `told` for each allocation on the simulator in use, with a word
+/// (`"allocated"`, `"freed"`) and its bytes; and when the simulator is closed, with `"closed"` and
+/// the number of live allocations.
 #[pyfunction]
 pub(crate) fn watch(told: Py<PyAny>) -> PyResult<()> {
     let used = used().clone();
@@ -82,7 +82,7 @@ pub(crate) fn watch(told: Py<PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// A hook that calls Python. The library holds no lock meanwhile, and neither does this module.
+/// A hook that calls Python. Neither the library nor this module holds a lock meanwhile.
 struct Watch(Py<PyAny>);
 
 impl Watch {

@@ -21,7 +21,7 @@ pub(crate) fn asarray(array: DeviceArray) -> DeviceArray {
     array
 }
 
-/// The array less its mean.
+/// The array minus its mean.
 #[pyfunction]
 pub(crate) fn centre(images: DeviceArray) -> PyResult<DeviceArray> {
     on_device!(images, [MockDevice, CudaDevice], |tensor, stream| {
@@ -42,7 +42,7 @@ fn centred<T: DoorElement + Float, D: Door + Compute>(
     Ok((&view, &mean).map(stream, |(x, mean)| x - mean)?.into())
 }
 
-/// `a * x + b`, into `out` if that is told.
+/// `a * x + b`, into `out` if it is given.
 #[pyfunction]
 #[pyo3(signature = (x, a, b, out=None))]
 pub(crate) fn scale(x: DeviceArray, a: f64, b: f64, out: Option<DeviceArray>) -> PyResult<DeviceArray> {
@@ -66,7 +66,7 @@ fn scaled<D: Door + Compute>(x: &Tensor<D>, stream: &StreamHandle<D>, a: f64, b:
     }
 }
 
-/// Whether the arrays are of this device.
+/// Computes into `out`, and returns whether both arrays are of this device.
 fn scale_into<D: Door + Compute>(x: &DeviceArray, a: f64, b: f64, out: &mut DeviceArray) -> PyResult<bool> {
     let Some((x, stream)) = x.on::<D>()? else { return Ok(false) };
     let Some((out, _)) = out.on_mut::<D>()? else { return Ok(false) };
@@ -99,8 +99,8 @@ pub(crate) fn relayout(array: DeviceArray, order: &str) -> PyResult<DeviceArray>
     })
 }
 
-/// A copy of float32 to which 1 was added `times` times, one launch each: returns while the device
-/// still works.
+/// A copy of a float32 array to which 1 is added `times` times, with one launch each. Returns while
+/// the device still works.
 #[pyfunction]
 pub(crate) fn count_up(array: DeviceArray, times: usize) -> PyResult<DeviceArray> {
     on_device!(array, [MockDevice, CudaDevice], |tensor, stream| {
@@ -120,7 +120,7 @@ fn counted<D: Door + Compute>(
     Ok(counted.into())
 }
 
-/// The sum of float32, waited for.
+/// The sum of a float32 array, after waiting for it.
 #[pyfunction]
 pub(crate) fn total(array: DeviceArray) -> PyResult<f32> {
     on_device!(array, [MockDevice, CudaDevice], |tensor, stream| {

@@ -1,4 +1,4 @@
-//! Microseconds a call, many in a row.
+//! Microseconds for each call, in a row of many calls.
 
 use std::time::Instant;
 
@@ -8,14 +8,14 @@ use devarray::StreamHandle;
 use super::Sets;
 use crate::bench::{SmallResult, Target, median, repeated};
 
-/// Rounds that the median is of.
+/// The number of rounds from which the median is taken.
 const ROUNDS: usize = 7;
-/// Seconds that a round lasts at least, and most calls of it.
+/// The shortest duration of a round in seconds, and the most calls in it.
 const ROUND_SECONDS: f64 = 1e-2;
 const MAX_CALLS: usize = 2_000;
 
-/// The median time of a call by the host's clock, all calls of a round finished. The views are made
-/// before. Blocks.
+/// The median time of a call on the host's clock; all calls of a round are waited for. The views
+/// are made before. Blocks.
 pub(super) fn microseconds<D: Target>(
     stream: &StreamHandle<D>,
     sets: &mut Sets<'_, D>,

@@ -1,4 +1,4 @@
-//! Inputs and results of one case, and their comparison with the simulator.
+//! The inputs and results of one case, and their comparison with the simulator.
 
 use std::{ops::Range, time::Instant};
 
@@ -12,14 +12,14 @@ use crate::{
     steps::Step,
 };
 
-/// The bytes of a result before it is written: no `bool` has this byte, and no element in the
+/// Every byte of a result before it is written: no `bool` has this value, and no element in the
 /// check.
 const POISON: u8 = 0xa5;
 
 /// Calls the function once.
 pub(super) type Timed<'c> = &'c mut dyn FnMut() -> Result<()>;
 
-/// Inputs and results, as many as no cache holds.
+/// Inputs and results, in more sets than any cache holds.
 pub(super) struct Sets<'s, D: Target> {
     stream: &'s StreamHandle<D>,
     case: &'s ComputeCase,
@@ -48,7 +48,7 @@ impl<'s, D: Target> Sets<'s, D> {
         Ok(Self { stream, case, steps: case.inputs.iter().map(|input| &input.steps[..]).collect(), sets })
     }
 
-    /// Enqueues the function on one of the sets.
+    /// Enqueues the function for one of the sets.
     pub(super) fn enqueue(&mut self, set: usize) -> Result<()> {
         let count = self.sets.len();
         let (bases, result) = &mut self.sets[set % count];
@@ -58,7 +58,7 @@ impl<'s, D: Target> Sets<'s, D> {
         })
     }
 
-    /// Hands over what calls the function once on the first set, with views made before.
+    /// Passes on a function that makes the call once on the first set, with views made before.
     pub(super) fn with_call(
         &mut self,
         of: SmallResult,
@@ -76,7 +76,7 @@ impl<'s, D: Target> Sets<'s, D> {
         })
     }
 
-    /// Seconds of the first call, by the host's clock. Blocks.
+    /// The seconds of the first call, on the host's clock. Blocks.
     pub(super) fn first(&mut self) -> Result<f64> {
         let begun = Instant::now();
         self.enqueue(0)?;
@@ -84,13 +84,13 @@ impl<'s, D: Target> Sets<'s, D> {
         Ok(begun.elapsed().as_secs_f64())
     }
 
-    /// Compares parts of the first set with the simulator: computed of the part alone, and, where a
-    /// part has all that its results depend on, as part of the whole. The inner error is of a
-    /// wrong result. Blocks.
+    /// Compares parts of the first set with the simulator. Each part is computed by itself; and if
+    /// a part contains everything that its results depend on, also as part of the whole. The inner
+    /// error means a wrong result. Blocks.
     pub(super) fn check(&self, simulator: &StreamHandle<MockDevice>) -> Result<Result<(), String>> {
         let Self { stream, case, .. } = self;
         let (bases, whole) = &self.sets[0];
-        // Positions count from the start of what is computed.
+        // Positions count from the start of the computed array.
         let is_anywhere = case.function.needed_rank() == 0;
         with_views(stream, bases, &self.steps, &mut |inputs| {
             for window in windows(&case.shape, &case.joined) {
@@ -116,7 +116,7 @@ impl<'s, D: Target> Sets<'s, D> {
         })
     }
 
-    /// Makes all sets what is timed. Blocks.
+    /// Gives all sets the contents that are timed. Blocks.
     pub(super) fn prepare(&mut self) -> Result<()> {
         for (bases, _) in &mut self.sets {
             for (number, (array, input)) in bases.iter_mut().zip(&self.case.inputs).enumerate() {
@@ -135,7 +135,7 @@ fn call<'a, 'v, D: Compute>(case: &'a ComputeCase, inputs: &'a [ErasedView<'v, D
     Call { function: &case.function, inputs, scalars: &[], of_elements: case.of_elements.as_ref() }
 }
 
-/// The part of an input that the part of the shape that all broadcast to needs.
+/// The part of an input that is needed for a part of the shape that all inputs broadcast to.
 fn part<'v, D: Compute>(
     input: &ErasedView<'v, D>,
     window: &[Range<usize>],
@@ -156,7 +156,7 @@ fn on_simulator<D: Compute>(
     ErasedArray::from_bytes(simulator, view.shape(), view.item_bytes(), &view.to_bytes(stream)?)
 }
 
-/// The part of the result that a part of the shape computes.
+/// The part of the result that is computed from a part of the shape.
 fn result_part<'v, D: Compute>(
     case: &ComputeCase,
     whole: &ErasedView<'v, D>,
@@ -169,7 +169,7 @@ fn result_part<'v, D: Compute>(
     })
 }
 
-/// Whether all elements have the same bits.
+/// Checks that all elements have the same bits.
 fn same(expected: &[u8], found: &[u8], element_type: ElementType) -> Result<(), String> {
     let item_bytes = element_type.len_bytes();
     let (expected, found) = (expected.chunks(item_bytes), found.chunks(item_bytes));

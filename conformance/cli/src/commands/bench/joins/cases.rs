@@ -1,8 +1,8 @@
-//! Cases to measure, and the expected value of each element of a result.
+//! The cases to measure, and the expected value of each element of a result.
 
 use devarray::{Axes, Pad};
 
-/// Bytes of an element.
+/// The number of bytes in an element.
 pub(super) const ITEM_BYTES: usize = 4;
 
 /// An operation on parts of one shape.
@@ -10,7 +10,7 @@ pub(super) const ITEM_BYTES: usize = 4;
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) parts: usize,
-    /// Shape of each part.
+    /// The shape of each part.
     pub(super) part: Vec<usize>,
     pub(super) result: Vec<usize>,
     pub(super) operation: Operation,
@@ -45,8 +45,8 @@ impl Mode {
         }
     }
 
-    /// The position that a position of a padded axis comes from; none if it is constant. By NumPy's
-    /// definition.
+    /// The position from which a position of a padded axis is copied, by NumPy's definition; none
+    /// if it is constant.
     fn source(self, at: usize, before: usize, extent: usize) -> Option<isize> {
         let (at, extent) = (at.cast_signed() - before.cast_signed(), extent.cast_signed());
         match self {
@@ -61,7 +61,7 @@ impl Mode {
     }
 }
 
-/// The list, for results of about `len` elements.
+/// The list of cases, for results of about `len` elements.
 pub(super) fn all(len: usize) -> Vec<Case> {
     let side = len.isqrt();
     let image = (len / (8 * 3)).isqrt();
@@ -147,8 +147,8 @@ impl Case {
         self.result.iter().product::<usize>() * ITEM_BYTES
     }
 
-    /// Calls `each` with the number of each result element `start..end`, counted in C order: that
-    /// of the element it is, parts numbered through, or -1 for a constant.
+    /// Calls `each`, for the result's elements `start..end` in C order, with the number of the
+    /// source element, counted through all parts, or with -1 for a constant.
     pub(super) fn numbers(&self, start: usize, end: usize, each: &mut dyn FnMut(isize)) {
         let mut index = vec![0; self.result.len()];
         let mut rest = start;

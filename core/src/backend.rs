@@ -60,6 +60,7 @@ pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
 pub use captures::{Captured, Captures};
 pub use collect::{CollectOp, Collects, Joining, RankTurns};
+pub(crate) use collect::{Network, Together};
 pub use compute::{
     Compute, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders,
     ProductFunction, ProductOp, Products, ReduceForm, ReduceOp, Reduces,
@@ -85,5 +86,5 @@ pub use properties::{DeviceProperties, DeviceUuid, PciAddress};
 pub use stream::{BufferOf, Stream};
 pub use timing::Timing;
 
-pub use crate::collective::{Combining, Exchange, Met, Participant, Piece, Rendezvous};
+pub use crate::collective::{Combining, Exchange, Mesh, Met, Participant, Piece, Rendezvous};
 pub use crate::error::call_location;

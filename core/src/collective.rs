@@ -53,11 +53,13 @@
 
 mod board;
 mod call;
+mod channel;
 mod collect;
 mod communicator;
 mod error;
 mod exchange;
 mod id;
+mod link;
 mod moved;
 mod place;
 mod reduced;
@@ -65,9 +67,12 @@ mod rendezvous;
 mod waits;
 
 pub use call::{RankCall, RankState, RankStates};
+pub use channel::Mesh;
+pub(crate) use channel::{Find, MOST_PROCESSES, Place, Remote, Secret, Service, random};
 pub use communicator::{Aborter, Communicator};
 pub use error::CollectiveError;
 pub use exchange::{Combination, Combining, Exchange, Piece};
 pub use id::CommunicatorId;
+pub(crate) use id::TIME_LIMIT;
 pub(crate) use place::SharedPlace;
 pub use rendezvous::{Met, Participant, Rendezvous};

@@ -1,0 +1,185 @@
+//! A rank's way to the board, which is in this process or in another.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use super::{
+    CollectiveError, RankCall,
+    board::{Board, GATHER, Given, Joiner, Leaving, Told},
+    channel::{Client, MOST_GIVEN, MOST_PROCESSES, Remote, Service},
+    waits::Waits,
+};
+use crate::{
+    backend::{Network, RankTurns, Together},
+    processes::ProcessError,
+};
+
+/// Where the board of an id is.
+#[derive(Clone)]
+pub(super) enum Way {
+    /// In this process. Ranks of other processes come to the service, if there is one.
+    Here { board: Arc<Board>, service: Option<Arc<Service>> },
+    /// In another.
+    There(Remote),
+}
+
+/// The way of a rank that has taken its seat.
+pub(super) enum Link {
+    Here { board: Arc<Board>, rank: usize, service: Option<Arc<Service>> },
+    There(Arc<Client>),
+}
+
+/// A call that all have made.
+pub(super) struct Agreement {
+    /// All that take part have this number, and no other call has it.
+    pub(super) number: u64,
+    /// For a split, the new communicator, this rank in it, and its size.
+    pub(super) group: Option<(Way, usize, usize)>,
+    /// For a gathering, what each rank gave.
+    pub(super) given: Option<Arc<[Vec<u8>]>>,
+}
+
+impl Way {
+    /// Takes a seat, and waits for the others to take theirs.
+    pub(super) fn join(
+        &self,
+        (rank, ranks): (usize, usize),
+        (backend, context): (&'static str, usize),
+        call: &RankCall,
+        waits: &Waits<'_>,
+    ) -> Result<Link, CollectiveError> {
+        match self {
+            Self::Here { service: Some(_), .. } | Self::There(_) if ranks > MOST_PROCESSES => {
+                Err(CollectiveError::TooMany { ranks, most: MOST_PROCESSES })
+            }
+            Self::Here { board, service } => {
+                board.sit((rank, ranks), Joiner { backend, process: 0, context }, waits)?;
+                board.agree(rank, call, Given::default(), waits)?;
+                if let Some(service) = service {
+                    service.all_came();
+                }
+                Ok(Link::Here { board: Arc::clone(board), rank, service: service.clone() })
+            }
+            Self::There(remote) => {
+                Client::join(remote, (rank, ranks), (backend, context), call, waits.limit()).map(Link::There)
+            }
+        }
+    }
+}
+
+impl Link {
+    /// The time for which calls wait, where the process of the board chooses it.
+    pub(super) fn time_limit(&self) -> Option<Duration> {
+        match self {
+            Self::Here { .. } => None,
+            Self::There(client) => Some(client.time_limit()),
+        }
+    }
+
+    /// Waits until the others make calls that fit.
+    pub(super) fn agree(
+        &self,
+        call: &RankCall,
+        given: Given,
+        waits: &Waits<'_>,
+    ) -> Result<Agreement, CollectiveError> {
+        match self {
+            Self::Here { board, rank, service } => {
+                let agreed = board.agree(*rank, call, given, waits)?;
+                let group = agreed
+                    .group
+                    .map(|(board, rank, ranks)| (Way::Here { board, service: service.clone() }, rank, ranks));
+                Ok(Agreement { number: agreed.number, group, given: agreed.given })
+            }
+            Self::There(client) => {
+                let agreed = client.agree(call, given)?;
+                let group = agreed.group.map(|(remote, rank, ranks)| (Way::There(remote), rank, ranks));
+                Ok(Agreement { number: agreed.number, group, given: agreed.given })
+            }
+        }
+    }
+
+    /// Makes all calls fail, with this error unless there is an earlier one, which is returned.
+    pub(super) fn break_off(&self, error: CollectiveError, waits: &Waits<'_>) -> CollectiveError {
+        match self {
+            Self::Here { board, .. } => board.break_off(error, waits),
+            Self::There(client) => client.break_off(error),
+        }
+    }
+
+    pub(super) fn leave(&self, panicked: bool, waits: &Waits<'_>) {
+        match self {
+            Self::Here { board, rank, .. } => {
+                board.leave(*rank, if panicked { Leaving::Panicked } else { Leaving::Dropped }, waits);
+            }
+            Self::There(client) => client.leave(panicked),
+        }
+    }
+
+    /// Tells `who` when the communicator is over, at once if it is.
+    pub(super) fn watch(&self, who: Weak<dyn Told>) {
+        match self {
+            Self::Here { board, rank, .. } => board.watch(*rank, who),
+            Self::There(client) => client.watch(who),
+        }
+    }
+
+    /// The error of all calls from now on.
+    fn broken(&self) -> Option<CollectiveError> {
+        match self {
+            Self::Here { board, .. } => board.broken(),
+            Self::There(client) => client.failed(),
+        }
+    }
+
+    fn network(&self) -> Option<Network> {
+        match self {
+            Self::Here { service: None, .. } => None,
+            Self::Here { board, service: Some(service), .. } => {
+                let service_ip = match service.address().ip() {
+                    IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+                    IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+                    ip => ip,
+                };
+                let is_local = service.is_local();
+                Some(Network { token: service.token(board), is_local, own_ip: None, service_ip })
+            }
+            Self::There(client) => client.network(),
+        }
+    }
+}
+
+/// The ranks that join, for a backend.
+pub(super) struct Gathering<'g> {
+    pub(super) link: &'g Link,
+    pub(super) turns: Option<&'g dyn RankTurns>,
+    pub(super) time_limit: Duration,
+    pub(super) calls: AtomicU64,
+}
+
+impl Together for Gathering<'_> {
+    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CollectiveError> {
+        if own.len() > MOST_GIVEN {
+            return Err(ProcessError::TooLong { len: own.len(), most: MOST_GIVEN }.into());
+        }
+        let call = RankCall::new(GATHER, self.calls.fetch_add(1, Relaxed));
+        let waits = Waits::new(&call, self.turns, Some(self.time_limit));
+        let given = Given { color: None, bytes: own.to_vec() };
+        let agreed = self.link.agree(&call, given, &waits)?;
+        agreed.given.map(|given| given.to_vec()).ok_or(CollectiveError::Aborted)
+    }
+
+    fn broken(&self) -> Option<CollectiveError> {
+        self.link.broken()
+    }
+
+    fn network(&self) -> Option<Network> {
+        self.link.network()
+    }
+}

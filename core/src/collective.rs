@@ -68,7 +68,7 @@ mod waits;
 
 pub use call::{RankCall, RankState, RankStates};
 pub use channel::Mesh;
-pub(crate) use channel::{Find, MOST_PROCESSES, Place, Remote, Secret, Service, random};
+pub(crate) use channel::{Find, Known, MOST_PROCESSES, Place, Remote, Secret, Service, random};
 pub use communicator::{Aborter, Communicator};
 pub use error::CollectiveError;
 pub use exchange::{Combination, Combining, Exchange, Piece};

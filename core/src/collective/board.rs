@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    CollectiveError, RankCall, RankState, RankStates,
+    CollectiveError, RankCall, RankState, RankStates, SharedPlace,
     waits::{Waits, Woke},
 };
 use crate::lock::lock;
@@ -20,6 +20,8 @@ use crate::lock::lock;
 pub(super) struct Board {
     state: Mutex<State>,
     changed: Condvar,
+    /// What backends of the ranks of this process share.
+    pub(super) place: SharedPlace,
 }
 
 #[derive(Default)]

@@ -27,7 +27,7 @@ mod service;
 mod strings;
 mod visitor;
 
-pub(crate) use client::{Client, Find, Place, Remote};
+pub(crate) use client::{Client, Find, Known, Place, Remote};
 pub use mesh::Mesh;
 pub(crate) use secret::{Secret, random};
 pub(crate) use service::Service;

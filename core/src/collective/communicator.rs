@@ -107,7 +107,7 @@ impl<D: Collects> Communicator<D> {
         let time_limit = link.time_limit().unwrap_or_else(|| id.time_limit());
         let gathering =
             Gathering { link: &link, turns: turns.as_deref(), time_limit, calls: AtomicU64::new(0) };
-        let joining = Joining { backend, place: &id.0.place, together: &gathering, rank, ranks, time_limit };
+        let joining = Joining { backend, place: id.0.place(), together: &gathering, rank, ranks, time_limit };
         let raw = match device.join(&joining) {
             Ok(raw) => Arc::new(raw),
             Err(error) => {

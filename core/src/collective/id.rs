@@ -24,8 +24,19 @@ pub struct CommunicatorId(pub(super) Arc<Meeting>);
 /// The parts that the ranks of an id have in common.
 pub(super) struct Meeting {
     pub(super) way: Way,
-    pub(super) place: SharedPlace,
+    /// That of a board in another process; one of this process has its own.
+    place: SharedPlace,
     pub(super) time_limit: Duration,
+}
+
+impl Meeting {
+    /// What backends of the ranks of this process share.
+    pub(super) fn place(&self) -> &SharedPlace {
+        match &self.way {
+            Way::Here { board, .. } => &board.place,
+            Way::There(_) => &self.place,
+        }
+    }
 }
 
 impl CommunicatorId {

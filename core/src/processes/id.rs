@@ -7,16 +7,12 @@ use std::{
 };
 
 use super::ProcessError;
-use crate::collective::{CommunicatorId, Find, Place, Remote, Secret, Service, TIME_LIMIT};
+use crate::collective::{CommunicatorId, Known, Place, Remote, Secret, Service, TIME_LIMIT};
 
 const FIRST_BYTES: &[u8; 8] = b"devarr\0i";
 const SECRET_BYTES: usize = 32;
 /// Bytes of an id: the first ones, the number of the board, the secret and an address.
 const MOST_BYTES: usize = 8 + 8 + SECRET_BYTES + 64;
-
-/// A place that an id says.
-#[derive(Debug)]
-struct InId(Place);
 
 impl CommunicatorId {
     /// A new id for ranks that are processes. This process, which should be that of rank 0, listens at the address until it
@@ -88,21 +84,7 @@ impl CommunicatorId {
             ))
         };
         let (board, place) = read().ok_or(ProcessError::NoId)?;
-        Ok(Self::of_remote(Remote { find: Arc::new(InId(place)), board }, TIME_LIMIT))
-    }
-}
-
-impl Find for InId {
-    fn find(&self) -> Result<Place, ProcessError> {
-        Ok(self.0.clone())
-    }
-
-    fn address(&self) -> String {
-        self.0.addresses.first().map_or_else(String::new, ToString::to_string)
-    }
-
-    fn may_be_old(&self) -> bool {
-        false
+        Ok(Self::of_remote(Remote { find: Arc::new(Known(place)), board }, TIME_LIMIT))
     }
 }
 

@@ -29,10 +29,12 @@ pub(super) struct InFile(pub(super) PathBuf);
 
 /// The file of a job.
 pub(super) fn path(job: &str) -> PathBuf {
-    let user = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(env::var_os);
-    let user = user.map(|user| user.to_string_lossy().into_owned()).unwrap_or_default();
     let plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-    let user: String = user.chars().filter(plain).take(32).collect();
+    let user = own_number().map(|number| number.to_string()).or_else(|| {
+        let user = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(env::var_os)?;
+        Some(user.to_string_lossy().chars().filter(plain).take(32).collect())
+    });
+    let user = user.unwrap_or_default();
     env::temp_dir().join(format!("devarray-{user}")).join(job)
 }
 
@@ -88,12 +90,25 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     done
 }
 
-/// Refuses a folder that is another user's, or that others may write.
+/// The number of this user, where the system tells it without a call of C.
+#[cfg(target_os = "linux")]
+fn own_number() -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata("/proc/self").ok().map(|own| own.uid())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own_number() -> Option<u32> {
+    None
+}
+
+/// Refuses a folder or file that is another user's, or that others may reach.
 #[cfg(unix)]
 fn check_private(folder: &Path, file: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt as _;
     let of = fs::symlink_metadata(folder)?;
-    if of.is_dir() && of.uid() == file.uid() && of.mode() & 0o077 == 0 && file.mode() & 0o077 == 0 {
+    let is_own = of.uid() == file.uid() && own_number().is_none_or(|own| own == file.uid());
+    if of.is_dir() && is_own && of.mode() & 0o077 == 0 && file.mode() & 0o077 == 0 {
         Ok(())
     } else {
         Err(io::Error::new(io::ErrorKind::PermissionDenied, "other users can reach the folder or the file"))
@@ -110,15 +125,6 @@ impl InFile {
         use io::Read as _;
         let file = fs::File::open(&self.0)?;
         check_private(self.0.parent().unwrap_or(Path::new("")), &file.metadata()?)?;
-        #[cfg(target_os = "linux")]
-        {
-            use std::os::unix::fs::MetadataExt as _;
-            if fs::metadata("/proc/self")
-                .is_ok_and(|own| own.uid() != file.metadata().map_or(0, |of| of.uid()))
-            {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is another user's"));
-            }
-        }
         let mut text = String::new();
         file.take(MOST_BYTES).read_to_string(&mut text)?;
         let mut lines = text.lines();

@@ -57,6 +57,24 @@ pub(crate) trait Find: fmt::Debug + Send + Sync {
     fn may_be_old(&self) -> bool;
 }
 
+/// A place that is known.
+#[derive(Debug)]
+pub(crate) struct Known(pub(crate) Place);
+
+impl Find for Known {
+    fn find(&self) -> Result<Place, ProcessError> {
+        Ok(self.0.clone())
+    }
+
+    fn address(&self) -> String {
+        self.0.addresses.first().map_or_else(String::new, ToString::to_string)
+    }
+
+    fn may_be_old(&self) -> bool {
+        false
+    }
+}
+
 /// A board of another process.
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
@@ -109,7 +127,10 @@ impl Client {
         time_limit: Duration,
     ) -> Result<Arc<Self>, CollectiveError> {
         let process = process()?;
-        let stream = Arc::new(remote.reach(time_limit)?);
+        let (stream, place) = remote.reach(time_limit)?;
+        let stream = Arc::new(stream);
+        // Boards of splits are there, too.
+        let remote = &Remote { find: Arc::new(Known(place)), board: remote.board };
         let broken = |error: io::Error| remote.unreachable(&error.to_string());
         stream.set_read_timeout(Some(ATTEMPT)).map_err(broken)?;
         stream.set_write_timeout(Some(ATTEMPT)).map_err(broken)?;
@@ -352,12 +373,12 @@ impl Client {
 
 impl Remote {
     /// Connects, again and again until the time limit has passed. Only who has another secret is told at once.
-    fn reach(&self, time_limit: Duration) -> Result<TcpStream, ProcessError> {
+    fn reach(&self, time_limit: Duration) -> Result<(TcpStream, Place), ProcessError> {
         let ends = Instant::now().checked_add(time_limit);
         let mut pause = PAUSES[0];
         loop {
             let error = match self.try_reach() {
-                Ok(stream) => return Ok(stream),
+                Ok(reached) => return Ok(reached),
                 Err(error @ ProcessError::Refused { .. }) if !self.find.may_be_old() => return Err(error),
                 Err(error) => error,
             };
@@ -369,7 +390,7 @@ impl Remote {
         }
     }
 
-    fn try_reach(&self) -> Result<TcpStream, ProcessError> {
+    fn try_reach(&self) -> Result<(TcpStream, Place), ProcessError> {
         let place = self.find.find()?;
         let mut last = self.unreachable("the name has no address");
         for address in &place.addresses {
@@ -381,7 +402,10 @@ impl Remote {
                     Ok(stream)
                 });
             last = match reached {
-                Ok(stream) => return Ok(stream),
+                Ok(stream) => {
+                    let (addresses, secret) = (vec![*address], place.secret.clone());
+                    return Ok((stream, Place { addresses, secret }));
+                }
                 Err(Failed::Refused) => return Err(ProcessError::Refused { address: address.to_string() }),
                 Err(Failed::Broken(error)) => self.unreachable(&error.to_string()),
             };

@@ -44,6 +44,7 @@ mod forward;
 mod host_memory;
 mod host_reachable;
 mod ipc;
+mod joining;
 mod launch;
 mod managed_memory;
 mod memory_pool;
@@ -59,8 +60,7 @@ pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
 pub use captures::{Captured, Captures};
-pub use collect::{CollectOp, Collects, Joining, RankTurns};
-pub(crate) use collect::{Network, Together};
+pub use collect::{CollectOp, Collects, RankTurns};
 pub use compute::{
     Compute, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders,
     ProductFunction, ProductOp, Products, ReduceForm, ReduceOp, Reduces,
@@ -76,6 +76,8 @@ pub use forward::{Forwarded, Wraps};
 pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
 pub use host_reachable::HostReachable;
 pub use ipc::{Ipc, IpcMemory, IpcToken};
+pub use joining::Joining;
+pub(crate) use joining::{Network, Together};
 pub use launch::{Launch, LaunchArgument, LaunchOp, Parameter};
 pub use managed_memory::{Advice, Location, ManagedMemory};
 pub use memory_pool::{PoolControl, PoolStatistics};

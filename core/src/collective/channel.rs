@@ -8,11 +8,11 @@
 //!
 //! The parts, from the bottom:
 //!
-//! - `bytes`, `strings`, `messages`: what travels, and its limits;
+//! - `limits`, `bytes`, `strings`, `messages`: the words, and their limits;
 //! - `frames`: messages on a connection;
 //! - `secret`, `handshake`, `door`: who may come in;
-//! - `client`: the side of a rank of another process;
-//! - `visitor`, `service`: the side of the board;
+//! - `remote`, `client`: the side of a rank of another process;
+//! - `rooms`, `visitor`, `service`: the side of the board;
 //! - `mesh`: connections between all ranks, for elements.
 
 mod bytes;
@@ -20,39 +20,20 @@ mod client;
 mod door;
 mod frames;
 mod handshake;
+mod limits;
 mod mesh;
 mod messages;
+mod remote;
+mod rooms;
 mod secret;
 mod service;
 mod strings;
 mod visitor;
 
-pub(crate) use client::{Client, Find, Known, Place, Remote};
+pub(super) use client::Client;
+pub(super) use limits::MOST_GIVEN;
+pub(crate) use limits::MOST_PROCESSES;
 pub use mesh::Mesh;
+pub(crate) use remote::{Find, Known, Place, Remote};
 pub(crate) use secret::{Secret, random};
 pub(crate) use service::Service;
-
-use std::time::Duration;
-
-/// Ranks of one communicator that are processes: each costs the service two threads and two descriptors.
-pub(crate) const MOST_PROCESSES: usize = 4096;
-
-/// Bytes that a rank gives the others at once.
-pub(crate) const MOST_GIVEN: usize = 64 << 10;
-
-/// The shortest time without a word after which a rank counts as lost.
-const LEAST_SILENCE: Duration = Duration::from_secs(2);
-
-/// The longest time between two words of a rank that waits.
-const MOST_PAUSE: Duration = Duration::from_secs(15);
-
-/// How long the other side may say nothing before it counts as lost. A connection that is closed is noticed at
-/// once; this is for machines that vanish.
-fn silence(time_limit: Duration) -> Duration {
-    time_limit.max(LEAST_SILENCE)
-}
-
-/// How often a rank that has nothing to say says that it is there.
-fn pause(time_limit: Duration) -> Duration {
-    (silence(time_limit) / 4).min(MOST_PAUSE)
-}

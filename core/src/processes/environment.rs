@@ -60,8 +60,29 @@ const LAUNCHERS: [Names; 4] = [
 
 type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
 
+impl Launched {
+    /// What the environment of this process says.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`from_variables`](Self::from_variables).
+    pub fn from_environment() -> Result<Self, ProcessError> {
+        Self::from_variables(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))
+    }
+
+    /// What these variables say, by their names.
+    ///
+    /// # Errors
+    ///
+    /// No launcher is known; a variable is absent or does not fit, which is named; nothing says where rank 0 is; or the
+    /// file of the secret cannot be read.
+    pub fn from_variables(variables: impl Fn(&str) -> Option<String>) -> Result<Self, ProcessError> {
+        read(&variables)
+    }
+}
+
 /// What the variables say.
-pub(super) fn read(variables: Variables<'_>) -> Result<Launched, ProcessError> {
+fn read(variables: Variables<'_>) -> Result<Launched, ProcessError> {
     let has = |name: &&str| variables(name).is_some();
     // A rank without the number of ranks may be a variable of somebody else, if there is a better one.
     let complete = |names: &&Names| variables(names.rank).is_some() && names.ranks.iter().any(has);

@@ -1,9 +1,8 @@
 //! What a launcher told a process.
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
-use super::{ProcessError, environment};
-use crate::collective::{CommunicatorId, Secret};
+use crate::collective::Secret;
 
 /// What the launcher of this process says about it: the rank, the number of ranks, and where they find each other.
 ///
@@ -63,25 +62,6 @@ pub(super) enum Meeting {
 }
 
 impl Launched {
-    /// What the environment of this process says.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`from_variables`](Self::from_variables).
-    pub fn from_environment() -> Result<Self, ProcessError> {
-        Self::from_variables(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))
-    }
-
-    /// What these variables say, by their names.
-    ///
-    /// # Errors
-    ///
-    /// No launcher is known; a variable is absent or does not fit, which is named; nothing says where rank 0 is; or the
-    /// file of the secret cannot be read.
-    pub fn from_variables(variables: impl Fn(&str) -> Option<String>) -> Result<Self, ProcessError> {
-        environment::read(&variables)
-    }
-
     /// The rank of this process.
     #[must_use]
     pub fn rank(&self) -> usize {
@@ -113,16 +93,6 @@ impl Launched {
             Meeting::At { host, port } => Some((host, *port)),
             Meeting::File { .. } => None,
         }
-    }
-
-    /// The id under which the ranks find each other, for [`Communicator::join`](crate::collective::Communicator::join);
-    /// on rank 0 it begins to listen. It is for one communicator, and one id at a time.
-    ///
-    /// # Errors
-    ///
-    /// Rank 0 cannot listen, or there is no secret where one is needed.
-    pub fn id(&self, time_limit: Duration) -> Result<CommunicatorId, ProcessError> {
-        self.start(time_limit)
     }
 }
 

@@ -45,7 +45,13 @@ impl<D: Collects> Communicator<D> {
 }
 
 impl Launched {
-    pub(super) fn start(&self, time_limit: Duration) -> Result<CommunicatorId, ProcessError> {
+    /// The id under which the ranks find each other, for [`Communicator::join`](crate::collective::Communicator::join);
+    /// on rank 0 it begins to listen. It is for one communicator, and one id at a time.
+    ///
+    /// # Errors
+    ///
+    /// Rank 0 cannot listen, or there is no secret where one is needed.
+    pub fn id(&self, time_limit: Duration) -> Result<CommunicatorId, ProcessError> {
         match &self.meeting {
             Meeting::File { job } if self.rank == 0 => {
                 let listener =

@@ -31,7 +31,10 @@ use devarray::{
     collective::CollectiveError,
 };
 
-use super::{HostDevice, processes};
+use super::{
+    HostDevice,
+    processes::{self, share},
+};
 use crate::{
     HostStream, backend::BACKEND, execute, memory::DeviceMemory, stream::copy_bytes, threads::Threads,
 };
@@ -119,12 +122,6 @@ unsafe impl Collects for HostDevice {
     fn turns(&self) -> Option<Arc<dyn RankTurns>> {
         None
     }
-}
-
-/// The elements that one participant combines for all.
-pub(super) fn share(count: usize, ranks: usize, place: usize) -> Range<usize> {
-    let start = |place: usize| count / ranks * place + count % ranks * place / ranks;
-    start(place)..start(place + 1)
 }
 
 /// Does the part of one participant, by its place among them.

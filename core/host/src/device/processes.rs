@@ -12,8 +12,13 @@ use devarray::{
     collective::CollectiveError,
 };
 
-use super::collect::share;
 use crate::{execute, memory::DeviceMemory, stream::copy_bytes, threads::Threads};
+
+/// The elements that one participant combines for all.
+pub(super) fn share(count: usize, ranks: usize, place: usize) -> Range<usize> {
+    let start = |place: usize| count / ranks * place + count % ranks * place / ranks;
+    start(place)..start(place + 1)
+}
 
 /// One exchange of this rank.
 struct Exchanging<'e> {

@@ -4,7 +4,7 @@
 
 use std::{
     fmt, io,
-    net::{Shutdown, SocketAddr, TcpStream},
+    net::{Shutdown, TcpStream},
     num::NonZeroU64,
     sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak},
     thread,
@@ -12,14 +12,11 @@ use std::{
 };
 
 use super::{
-    door::STACK_BYTES,
     frames::{self, Frames},
-    handshake::{self, Failed},
+    limits::{STACK_BYTES, pause, silence},
     messages::{Answer, Join, MOST_FIRST, Request, most_answer},
-    pause,
-    secret::{Secret, random},
-    service::PURPOSE,
-    silence,
+    remote::{Known, Remote},
+    secret::random,
 };
 use crate::{
     backend::Network,
@@ -31,57 +28,10 @@ use crate::{
     processes::ProcessError,
 };
 
-/// How long one attempt to reach the service may take.
-const ATTEMPT: Duration = Duration::from_secs(5);
-/// The pause between attempts: from the first to the longest.
-const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(200)];
+/// How long the first word of the service may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a goodbye may take.
 const GOODBYE_LIMIT: Duration = Duration::from_secs(1);
-
-/// Where a service is, and the secret to come in.
-#[derive(Debug, Clone)]
-pub(crate) struct Place {
-    pub(crate) addresses: Vec<SocketAddr>,
-    pub(crate) secret: Secret,
-}
-
-/// A way to find a service, which may not be there yet.
-pub(crate) trait Find: fmt::Debug + Send + Sync {
-    /// Where it is now.
-    fn find(&self) -> Result<Place, ProcessError>;
-
-    /// Its address, for errors.
-    fn address(&self) -> String;
-
-    /// Whether a place that refuses may be an old one, so that it is looked up again.
-    fn may_be_old(&self) -> bool;
-}
-
-/// A place that is known.
-#[derive(Debug)]
-pub(crate) struct Known(pub(crate) Place);
-
-impl Find for Known {
-    fn find(&self) -> Result<Place, ProcessError> {
-        Ok(self.0.clone())
-    }
-
-    fn address(&self) -> String {
-        self.0.addresses.first().map_or_else(String::new, ToString::to_string)
-    }
-
-    fn may_be_old(&self) -> bool {
-        false
-    }
-}
-
-/// A board of another process.
-#[derive(Debug, Clone)]
-pub(crate) struct Remote {
-    pub(crate) find: Arc<dyn Find>,
-    /// The number of the board.
-    pub(crate) board: u64,
-}
 
 /// The connection of one rank.
 pub(crate) struct Client {
@@ -132,8 +82,8 @@ impl Client {
         // Boards of splits are there, too.
         let remote = &Remote { find: Arc::new(Known(place)), board: remote.board };
         let broken = |error: io::Error| remote.unreachable(&error.to_string());
-        stream.set_read_timeout(Some(ATTEMPT)).map_err(broken)?;
-        stream.set_write_timeout(Some(ATTEMPT)).map_err(broken)?;
+        stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
+        stream.set_write_timeout(Some(PATIENCE)).map_err(broken)?;
         let mut frames = Frames::new(Arc::clone(&stream), MOST_FIRST);
         let first = frames.next().map_err(broken)?;
         let Some(Ok(Answer::Welcome { limit })) = first.map(|frame| Answer::decode(&frame)) else {
@@ -368,53 +318,6 @@ impl Client {
         if let (Some(watcher), Some(error)) = (watcher.and_then(|watcher| watcher.upgrade()), error) {
             watcher.told(&error);
         }
-    }
-}
-
-impl Remote {
-    /// Connects, again and again until the time limit has passed. Only who has another secret is told at once.
-    fn reach(&self, time_limit: Duration) -> Result<(TcpStream, Place), ProcessError> {
-        let ends = Instant::now().checked_add(time_limit);
-        let mut pause = PAUSES[0];
-        loop {
-            let error = match self.try_reach() {
-                Ok(reached) => return Ok(reached),
-                Err(error @ ProcessError::Refused { .. }) if !self.find.may_be_old() => return Err(error),
-                Err(error) => error,
-            };
-            if ends.is_some_and(|ends| Instant::now() + pause >= ends) {
-                return Err(error);
-            }
-            thread::sleep(pause);
-            pause = (2 * pause).min(PAUSES[1]);
-        }
-    }
-
-    fn try_reach(&self) -> Result<(TcpStream, Place), ProcessError> {
-        let place = self.find.find()?;
-        let mut last = self.unreachable("the name has no address");
-        for address in &place.addresses {
-            let reached =
-                TcpStream::connect_timeout(address, ATTEMPT).map_err(Failed::from).and_then(|stream| {
-                    stream.set_nodelay(true)?;
-                    let ends = Instant::now() + ATTEMPT;
-                    handshake::visit(&stream, (&place.secret, &PURPOSE), &[], ends)?;
-                    Ok(stream)
-                });
-            last = match reached {
-                Ok(stream) => {
-                    let (addresses, secret) = (vec![*address], place.secret.clone());
-                    return Ok((stream, Place { addresses, secret }));
-                }
-                Err(Failed::Refused) => return Err(ProcessError::Refused { address: address.to_string() }),
-                Err(Failed::Broken(error)) => self.unreachable(&error.to_string()),
-            };
-        }
-        Err(last)
-    }
-
-    fn unreachable(&self, reason: &str) -> ProcessError {
-        ProcessError::Unreachable { address: self.find.address(), reason: reason.into() }
     }
 }
 

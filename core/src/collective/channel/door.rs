@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{handshake, secret::Secret};
+use super::{handshake, limits::STACK_BYTES, secret::Secret};
 use crate::lock::lock;
 
 /// Visitors that have not proved who they are.
@@ -27,8 +27,6 @@ const MOST_LEAVING: usize = 64;
 const MOST_INSIDE: usize = 32 << 10;
 /// The time in which a visitor proves who it is.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
-/// The stack of a thread. It runs no code of programs.
-pub(super) const STACK_BYTES: usize = 512 << 10;
 
 /// A listener, and the threads of its visitors. Dropping it closes the door; who is inside stays.
 pub(super) struct Door {

@@ -3,8 +3,8 @@
 use std::{num::NonZeroU64, time::Duration};
 
 use super::{
-    MOST_GIVEN, MOST_PROCESSES,
     bytes::{Garbled, Reader, Writer},
+    limits::{MOST_GIVEN, MOST_PROCESSES},
     strings::{self, MOST_BYTES},
 };
 use crate::{

@@ -2,27 +2,14 @@
 
 use std::{
     any::Any,
-    collections::BTreeMap,
     fmt,
     net::{SocketAddr, TcpListener},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering::SeqCst},
-        mpsc::Sender,
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use super::{
-    client::Place,
-    door::Door,
-    secret::Secret,
-    visitor::{self, Work},
-};
+use super::{door::Door, limits::SERVICE, remote::Place, rooms::Rooms, secret::Secret, visitor};
 use crate::{collective::board::Board, lock::lock, processes::ProcessError};
-
-/// What a connection to the service is for.
-pub(super) const PURPOSE: [u8; 8] = *b"service.";
 
 /// How long the end of the service waits until the last answers have arrived.
 const END_LIMIT: Duration = Duration::from_secs(3);
@@ -36,24 +23,6 @@ pub(crate) struct Service {
     until_joined: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// What the threads of the service share.
-pub(super) struct Rooms {
-    pub(super) time_limit: Duration,
-    /// Whether only this machine reaches the service.
-    pub(super) is_local: bool,
-    boards: Mutex<Boards>,
-    /// Makes a key for the ranks of each board.
-    key: Secret,
-    pub(super) closing: AtomicBool,
-    visitors: Mutex<BTreeMap<u64, Sender<Work>>>,
-}
-
-#[derive(Default)]
-struct Boards {
-    next: u64,
-    open: BTreeMap<u64, Arc<Board>>,
-}
-
 impl Service {
     /// Begins to listen. The first board has the number 0.
     pub(crate) fn start(
@@ -61,18 +30,11 @@ impl Service {
         secret: Secret,
         time_limit: Duration,
     ) -> Result<Self, ProcessError> {
-        let rooms = Arc::new(Rooms {
-            time_limit,
-            is_local: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
-            boards: Mutex::default(),
-            key: Secret::random()?,
-            closing: AtomicBool::new(false),
-            visitors: Mutex::default(),
-        });
-        rooms.number_of(&Arc::default());
+        let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+        let rooms = Arc::new(Rooms::new(time_limit, is_local, Secret::random()?));
         let inside = Arc::clone(&rooms);
         let enter = Box::new(move |stream: &_, _: &[u8]| visitor::serve(&inside, stream));
-        let door = Door::open(listener, secret.clone(), PURPOSE, enter)
+        let door = Door::open(listener, secret.clone(), SERVICE, enter)
             .map_err(|error| ProcessError::system("listen for ranks", &error))?;
         Ok(Self { rooms, door, secret, until_joined: Mutex::default() })
     }
@@ -117,52 +79,11 @@ impl Service {
     }
 }
 
-impl Rooms {
-    pub(super) fn board(&self, number: u64) -> Option<Arc<Board>> {
-        lock(&self.boards).open.get(&number).cloned()
-    }
-
-    /// The number of a board, which is known from now on until all its ranks have gone.
-    pub(super) fn number_of(&self, board: &Arc<Board>) -> u64 {
-        let mut boards = lock(&self.boards);
-        if let Some((&number, _)) = boards.open.iter().find(|(_, known)| Arc::ptr_eq(known, board)) {
-            return number;
-        }
-        // The first stays: nobody else may have its number.
-        boards.open.retain(|&number, known| number == 0 || !known.is_over());
-        let number = boards.next;
-        boards.next += 1;
-        boards.open.insert(number, Arc::clone(board));
-        number
-    }
-
-    pub(super) fn token(&self, number: u64) -> [u8; 32] {
-        self.key.proof(&[&number.to_le_bytes()])
-    }
-
-    /// Notes who is to be told that the service ends. False if it does already.
-    pub(super) fn come(&self, number: u64, work: Sender<Work>) -> bool {
-        lock(&self.visitors).insert(number, work);
-        !self.closing.load(SeqCst)
-    }
-
-    pub(super) fn go(&self, number: u64) {
-        lock(&self.visitors).remove(&number);
-    }
-}
-
 impl Drop for Service {
     fn drop(&mut self) {
-        self.rooms.closing.store(true, SeqCst);
+        self.rooms.begin_to_close();
         self.door.close();
-        let boards: Vec<Arc<Board>> = lock(&self.rooms.boards).open.values().cloned().collect();
-        for board in boards {
-            board.close(ProcessError::NoService.into());
-        }
-        for work in lock(&self.rooms.visitors).values() {
-            // Who has gone needs no goodbye.
-            drop(work.send(Work::Bye));
-        }
+        self.rooms.close();
         self.door.empty(END_LIMIT);
     }
 }

@@ -16,12 +16,10 @@ use std::{
 };
 
 use super::{
-    door::STACK_BYTES,
     frames::{self, Frames},
+    limits::{STACK_BYTES, pause, silence},
     messages::{Answer, Join, MOST_REQUEST, Request},
-    pause,
-    service::Rooms,
-    silence,
+    rooms::{Rooms, Work},
 };
 use crate::{
     collective::{
@@ -34,19 +32,6 @@ use crate::{
 
 /// How long a rank may take to say which rank it is, and to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Work of the thread that makes calls.
-pub(super) enum Work {
-    Agree {
-        call: RankCall,
-        given: Given,
-    },
-    Told(CollectiveError),
-    /// The service ends.
-    Bye,
-    /// The rank has gone.
-    End,
-}
 
 /// A rank that has taken its seat, or is about to.
 struct Visitor {
@@ -148,7 +133,7 @@ impl Visitor {
             let request = match next(frames) {
                 Ok(Some(request)) => request,
                 Ok(None) if heard.elapsed() < silence => continue,
-                Ok(None) | Err(_) if self.rooms.closing.load(SeqCst) => return Leaving::Dropped,
+                Ok(None) | Err(_) if self.rooms.is_closing() => return Leaving::Dropped,
                 Ok(None) | Err(_) => return Leaving::Lost,
             };
             heard = Instant::now();

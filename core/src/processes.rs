@@ -22,7 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # How processes find each other
+//! # The place where ranks meet
 //!
 //! The process of rank 0 listens, and the others connect to it. The first of these that is there says where:
 //!
@@ -30,8 +30,8 @@
 //! |---|---|
 //! | `DEVARRAY_ADDRESS` | there: `host:port` |
 //! | `MASTER_ADDR` and `MASTER_PORT` | there; at the next port if the agent of torchrun has that one |
-//! | those of a launcher that started all ranks on one machine | at a free port of this machine, which it writes to a file that only the user can read |
-//! | those of Slurm | the first host of the step, at a port that the number of the job gives |
+//! | of a launcher that started all ranks on one machine | at a free port of this machine, which it writes to a file that only the user can read |
+//! | of Slurm | the first host of the step, at a port that the number of the job gives |
 //!
 //! [`CommunicatorId::listen`] and [`to_bytes`](CommunicatorId::to_bytes) are for programs that have another way to
 //! tell each other 100 bytes, such as a broadcast of MPI.
@@ -43,17 +43,17 @@
 //! noticed within the [time limit](CommunicatorId::time_limit), or within 2 seconds if that is longer. Rank 0 is
 //! needed by all: when its process drops the communicator, calls of others fail that come later.
 //!
-//! # What is protected, and what is not
+//! # Protection, and its limits
 //!
-//! Who connects must prove to have a secret, which never travels; the other side proves it, too. Where only this machine
+//! A visitor must prove to have a secret, which never travels; the other side proves it, too. Where only this machine
 //! reaches the address, none is needed. Otherwise `DEVARRAY_SECRET`, or a file that `DEVARRAY_SECRET_FILE` names, is
 //! needed on all ranks, and an error says so. The ranks then get a key of their own for connections among each other.
 //!
 //! A visitor without the secret is sent away. It harms nobody: at most 64 wait at a time, each for 5 seconds, and no
 //! byte that they send makes memory grow.
 //!
-//! **Nothing is encrypted**, and bytes are not checked after the first words. Who can read or alter what travels between
-//! the machines reads and alters elements. On networks that are not trusted, use a tunnel. Without a secret, other users
+//! **Nothing is encrypted**, and bytes are not checked after the first words. Somebody who can read or alter what travels between
+//! the machines can read and alter elements. On networks that are not trusted, use a tunnel. Without a secret, other users
 //! of the same machine may connect to a `MASTER_PORT` at `localhost`.
 
 mod environment;
@@ -61,11 +61,13 @@ mod error;
 mod id;
 mod launched;
 mod published;
+mod secret;
 mod slurm;
 mod start;
 
 pub use error::ProcessError;
 pub use launched::{Launched, Launcher};
+pub use secret::new_secret;
 
 #[cfg(doc)]
 use crate::collective::{CollectiveError, Communicator, CommunicatorId};

@@ -31,11 +31,11 @@ pub(crate) trait Together {
     /// The error of all calls, if there is one.
     fn broken(&self) -> Option<CollectiveError>;
 
-    /// What connections between ranks need. None if all are threads of this process.
+    /// The needs of connections between ranks. None if all are threads of this process.
     fn network(&self) -> Option<Network>;
 }
 
-/// What connections between ranks need.
+/// The needs of connections between ranks.
 #[derive(Debug, Clone)]
 pub(crate) struct Network {
     /// A key that all ranks have, and nobody else.
@@ -74,7 +74,7 @@ impl Joining<'_> {
         self.together.network().is_none()
     }
 
-    /// Gives all ranks these bytes, and returns those of all, in the order of ranks: addresses, or the id of a
+    /// Gives all ranks these bytes, and returns everyone's, in the order of ranks: addresses, or the id of a
     /// library. Blocks until all ranks make this call, as many times as this one, up to the time limit.
     ///
     /// # Errors

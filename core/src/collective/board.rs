@@ -1,7 +1,7 @@
 //! Where ranks compare their calls before anything is enqueued.
 //!
 //! Each rank has a seat, on which stands what it is doing. A rank that makes a call writes it there and blocks
-//! until the calls fit, or cannot any more. Ranks are threads of the process of the board; those of other processes
+//! until the calls fit, or cannot any more. Ranks are threads of the process of the board; ranks of other processes
 //! have a thread here each that acts for them.
 
 use std::{
@@ -20,7 +20,7 @@ use crate::lock::lock;
 pub(super) struct Board {
     state: Mutex<State>,
     changed: Condvar,
-    /// What backends of the ranks of this process share.
+    /// The object that backends of the ranks of this process share.
     pub(super) place: SharedPlace,
 }
 
@@ -43,7 +43,7 @@ pub(super) trait Told: Send + Sync {
     fn told(&self, error: &CollectiveError);
 }
 
-/// What a rank gives the others in a call.
+/// The things that a rank gives the others in a call.
 #[derive(Debug, Default)]
 pub(super) struct Given {
     /// The group that it goes to, in a split.
@@ -77,7 +77,7 @@ struct Seat {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Joiner {
     pub(super) backend: &'static str,
-    /// The number of its process; 0 for that of the board.
+    /// The number of its process; 0 for the process of the board.
     pub(super) process: u64,
     /// The address of its context, there.
     pub(super) context: usize,

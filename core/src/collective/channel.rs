@@ -2,7 +2,7 @@
 //!
 //! The process of rank 0 keeps the board of all ranks, behind a *service* that listens. Each rank of another
 //! process has a connection to it. There a thread reads what the rank sends, and another makes the rank's calls
-//! on the board on its behalf. So calls of processes are compared by the very code that compares those of threads.
+//! on the board on its behalf. So calls of processes are compared by the very code that compares calls of threads.
 //!
 //! A connection that ends without a goodbye means that the rank is lost: all others are told at once.
 //!

@@ -24,13 +24,13 @@ pub struct CommunicatorId(pub(super) Arc<Meeting>);
 /// The parts that the ranks of an id have in common.
 pub(super) struct Meeting {
     pub(super) way: Way,
-    /// That of a board in another process; one of this process has its own.
+    /// Counts if the board is in another process; one of this process has its own.
     place: SharedPlace,
     pub(super) time_limit: Duration,
 }
 
 impl Meeting {
-    /// What backends of the ranks of this process share.
+    /// The object that backends of the ranks of this process share.
     pub(super) fn place(&self) -> &SharedPlace {
         match &self.way {
             Way::Here { board, .. } => &board.place,
@@ -78,7 +78,7 @@ impl CommunicatorId {
         Self(Arc::new(Meeting { way, place: SharedPlace::default(), time_limit }))
     }
 
-    /// The service of this process, or the way to that of another. None for an id of threads.
+    /// The service of this process, or the way to another's. None for an id of threads.
     pub(crate) fn service(&self) -> Option<Result<&Arc<Service>, &Remote>> {
         match &self.0.way {
             Way::Here { service, .. } => service.as_ref().map(Ok),
@@ -86,8 +86,8 @@ impl CommunicatorId {
         }
     }
 
-    /// The time for which a call waits until all ranks have come. Where ranks are processes, that of the process
-    /// that [listens](Self::listen) counts.
+    /// The time for which a call waits until all ranks have come. Where ranks are processes, the limit of the
+    /// process that [listens](Self::listen) counts.
     #[must_use]
     pub fn time_limit(&self) -> Duration {
         self.0.time_limit

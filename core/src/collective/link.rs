@@ -183,3 +183,97 @@ impl Together for Gathering<'_> {
         self.link.network()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, thread, time::Duration};
+
+    use super::*;
+    use crate::collective::CommunicatorId;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    /// Runs a function on each rank of an id, which each thread has its own way to.
+    fn on_each<R: Send>(ids: &[CommunicatorId], run: impl Fn(usize, &Gathering<'_>) -> R + Sync) -> Vec<R> {
+        let run = &run;
+        thread::scope(|scope| {
+            let rank = |(rank, id): (usize, &CommunicatorId)| {
+                let (way, ranks) = (id.0.way.clone(), ids.len());
+                scope.spawn(move || {
+                    let call = RankCall::new("join", 0);
+                    let waits = Waits::new(&call, None, Some(LIMIT));
+                    let link = way.join((rank, ranks), ("host", rank), &call, &waits).unwrap();
+                    let (turns, calls) = (None, AtomicU64::new(0));
+                    let outcome = run(rank, &Gathering { link: &link, turns, time_limit: LIMIT, calls });
+                    link.leave(false, &waits);
+                    outcome
+                })
+            };
+            let threads: Vec<_> = ids.iter().enumerate().map(rank).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    /// The ids of three ranks: threads of one process, and over connections.
+    fn ids() -> [Vec<CommunicatorId>; 2] {
+        let first = CommunicatorId::listen("127.0.0.1:0", LIMIT).unwrap();
+        let bytes = first.to_bytes().unwrap();
+        let other = || CommunicatorId::from_bytes(&bytes).unwrap();
+        [vec![CommunicatorId::new(); 3], vec![first, other(), other()]]
+    }
+
+    #[test]
+    fn ranks_give_each_other_bytes_in_their_order() {
+        for ids in ids() {
+            let gathered = on_each(&ids, |rank, together| {
+                let first = together.gather(&vec![b'a'; rank]).unwrap();
+                let second = together.gather(&[u8::try_from(rank).unwrap(); MOST_GIVEN]).unwrap();
+                let mistake = together.gather(&[0; MOST_GIVEN + 1]).unwrap_err();
+                assert!(mistake.to_string().contains("65537 bytes"), "{mistake}");
+                (first, second)
+            });
+            for (first, second) in gathered {
+                assert_eq!(first, [&b""[..], b"a", b"aa"]);
+                assert_eq!(second, [vec![0; MOST_GIVEN], vec![1; MOST_GIVEN], vec![2; MOST_GIVEN]]);
+            }
+        }
+    }
+
+    #[test]
+    fn who_waits_for_the_bytes_of_a_rank_that_is_gone_is_told() {
+        for ids in ids() {
+            let errors =
+                on_each(&ids, |rank, together| (rank != 1).then(|| together.gather(b"x").unwrap_err()));
+            for error in errors.into_iter().flatten() {
+                assert!(matches!(error, CollectiveError::Gone { rank: 1, .. }), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_in_no_call_is_told_that_it_is_over() {
+        struct Notes(mpsc::Sender<CollectiveError>);
+        impl Told for Notes {
+            fn told(&self, error: &CollectiveError) {
+                self.0.send(error.clone()).unwrap();
+            }
+        }
+        for breaks in 0..3 {
+            for ids in ids() {
+                on_each(&ids, |rank, together| {
+                    if rank == breaks {
+                        let call = RankCall::new("abort", 0);
+                        together.link.break_off(CollectiveError::Aborted, &Waits::new(&call, None, None));
+                        return;
+                    }
+                    let (tells, told) = mpsc::channel();
+                    let notes = Arc::new(Notes(tells));
+                    let watcher: Weak<Notes> = Arc::downgrade(&notes);
+                    together.link.watch(watcher);
+                    // It is in no call: it waits for a device, say.
+                    assert_eq!(told.recv_timeout(LIMIT), Ok(CollectiveError::Aborted), "rank {rank}");
+                });
+            }
+        }
+    }
+}

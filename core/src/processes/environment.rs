@@ -61,7 +61,7 @@ const LAUNCHERS: [Names; 4] = [
 type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
 
 impl Launched {
-    /// What the environment of this process says.
+    /// Reads the environment of this process.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Launched {
         Self::from_variables(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))
     }
 
-    /// What these variables say, by their names.
+    /// Reads these variables, by their names.
     ///
     /// # Errors
     ///
@@ -81,13 +81,13 @@ impl Launched {
     }
 }
 
-/// What the variables say.
+/// Reads the variables.
 fn read(variables: Variables<'_>) -> Result<Launched, ProcessError> {
     let has = |name: &&str| variables(name).is_some();
     // A rank without the number of ranks may be a variable of somebody else, if there is a better one.
     let complete = |names: &&Names| variables(names.rank).is_some() && names.ranks.iter().any(has);
     let begun = |names: &&Names| variables(names.rank).is_some();
-    // MPICH under Slurm leaves Slurm's rank as that of the script.
+    // MPICH under Slurm leaves Slurm's rank as the script had it.
     let slurm_last = |names: &&Names| names.launcher == Launcher::Slurm && is_below_mpich(variables);
     let known = LAUNCHERS.iter().filter(|names| !slurm_last(names));
     let Some(names) = known.clone().find(complete).or_else(|| known.clone().find(begun)) else {
@@ -97,7 +97,7 @@ fn read(variables: Variables<'_>) -> Result<Launched, ProcessError> {
             None => ProcessError::NotLaunched,
         });
     };
-    let first = |of: &'static [&'static str]| of.iter().copied().find(|name| has(&name));
+    let first = |of: &'static [&'static str]| of.iter().copied().find(has);
     let Some(ranks_name) = first(names.ranks) else {
         return Err(ProcessError::Missing { present: names.rank, missing: names.ranks[0] });
     };
@@ -241,7 +241,7 @@ fn secret(variables: Variables<'_>) -> Result<Option<Secret>, ProcessError> {
     const NAMES: [&str; 2] = ["DEVARRAY_SECRET", "DEVARRAY_SECRET_FILE"];
     let Some(name) = NAMES.into_iter().find(|name| variables(name).is_some()) else { return Ok(None) };
     let mut text = variables(name).unwrap_or_default();
-    // What is secret is not shown.
+    // The secret is not shown.
     let reason = |reason: String| ProcessError::Variable { name, text: "…".into(), reason };
     if name == NAMES[1] {
         text =

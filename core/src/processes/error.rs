@@ -25,7 +25,7 @@ pub enum ProcessError {
         name: &'static str,
         /// Its text.
         text: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: String,
     },
     /// The ranks are on several machines, and nothing says where rank 0 is.
@@ -83,7 +83,7 @@ pub enum ProcessError {
     /// The system refused.
     #[error("{what}: {reason}")]
     System {
-        /// What was asked for.
+        /// The request.
         what: String,
         /// The answer.
         reason: String,

@@ -15,7 +15,7 @@ const SECRET_BYTES: usize = 32;
 const MOST_BYTES: usize = 8 + 8 + SECRET_BYTES + 64;
 
 impl CommunicatorId {
-    /// A new id for ranks that are processes. This process, which should be that of rank 0, listens at the address until it
+    /// A new id for ranks that are processes. This process, which should have rank 0, listens at the address until it
     /// has dropped the id and its communicator. The others are given [`to_bytes`](Self::to_bytes), by whatever means the
     /// program has.
     ///

@@ -1,10 +1,10 @@
-//! What a launcher told a process.
+//! The words of a launcher to a process.
 
 use std::fmt;
 
 use crate::collective::Secret;
 
-/// What the launcher of this process says about it: the rank, the number of ranks, and where they find each other.
+/// The words of the launcher of this process: the rank, the number of ranks, and where they find each other.
 ///
 /// `{}` says it in one line:
 ///
@@ -74,7 +74,7 @@ impl Launched {
         self.ranks
     }
 
-    /// The number of this rank among those of its machine: the number of the device that it should take.
+    /// The number of this rank among the ranks of its machine: the number of the device that it should take.
     #[must_use]
     pub fn local_rank(&self) -> usize {
         self.local_rank

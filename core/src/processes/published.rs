@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::ProcessError;
+use super::{ProcessError, secret::hex};
 use crate::collective::{Find, Place, Secret, random};
 
 const FIRST_LINE: &str = "devarray rank 0, 1";
@@ -40,7 +40,7 @@ pub(super) fn path(job: &str) -> PathBuf {
 
 impl Published {
     pub(super) fn new(path: PathBuf, address: SocketAddr, secret: &Secret) -> Result<Self, ProcessError> {
-        let hex: String = secret.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex(secret.bytes());
         let text = format!("{FIRST_LINE}\n{address}\n{hex}\n");
         let mut written = Err(io::ErrorKind::NotFound.into());
         for _ in 0..ATTEMPTS {

@@ -1,6 +1,6 @@
 //! Exchanges with ranks that are other processes: their elements come over connections.
 //!
-//! What is combined is combined in the order of ranks by the code that does it for threads, so the bits are the same. A
+//! Elements are combined in the order of ranks by the code that does it for threads, so the bits are the same. A
 //! vector that is combined for all is cut into a share for each rank: each gets its share of all vectors, combines it, and
 //! gives all what came out.
 #![allow(unsafe_code)] // reads and writes memory of the exchange
@@ -43,12 +43,12 @@ pub(super) unsafe fn exchange(
     let source = op.source().map_or(std::ptr::null(), |(memory, at)| memory.at(at).cast_const());
     let result = op.result().map_or(std::ptr::null_mut(), |(memory, at)| memory.at(at));
     let exchanging = Exchanging { threads, mesh, op, source, result };
-    // SAFETY: passed on.
-    unsafe {
-        match op.exchange() {
-            Exchange::AllReduce => exchanging.all_reduce(),
-            _ => exchanging.pieces(),
-        }
+    if op.exchange() == Exchange::AllReduce {
+        // SAFETY: passed on.
+        unsafe { exchanging.all_reduce() }
+    } else {
+        // SAFETY: passed on.
+        unsafe { exchanging.pieces() }
     }
 }
 
@@ -115,7 +115,7 @@ impl Exchanging<'_> {
         self.mesh.exchange(op.number(), &sends, &mut receives)
     }
 
-    /// Sends the parts of the source that others need, and makes the result of those that come.
+    /// Sends the parts of the source that others need, and makes the result from the parts that come.
     ///
     /// # Safety
     ///
@@ -199,7 +199,7 @@ fn received(
     len_bytes: usize,
 ) -> Vec<(usize, &mut [u8])> {
     let bytes = |part: &mut Vec<u64>| {
-        // SAFETY: the bytes are those of the words, which are borrowed as long.
+        // SAFETY: the bytes belong to the words, which are borrowed as long.
         unsafe { slice::from_raw_parts_mut(part.as_mut_ptr().cast::<u8>(), len_bytes) }
     };
     ranks.zip(parts.iter_mut().map(bytes)).collect()

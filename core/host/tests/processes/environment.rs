@@ -138,8 +138,9 @@ fn what_launchers_say_is_understood() {
 
 #[test]
 fn mistakes_name_the_variable_and_its_text() {
+    type Own = &'static [(&'static str, &'static str)];
     type Without = &'static [&'static str];
-    let cases: [(&[(&str, &str)], Without, (&'static str, &'static str), &str); 14] = [
+    let cases: [(Own, Without, (&str, &str), &str); 14] = [
         (&[], &[], ("", ""), "no launcher started this process"),
         (&[], &[], ("PMIX_RANK", "0"), "PMIX_RANK is set, but OMPI_COMM_WORLD_SIZE is not"),
         (TORCHRUN, &["WORLD_SIZE"], ("", ""), "RANK is set, but WORLD_SIZE is not"),

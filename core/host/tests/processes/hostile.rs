@@ -11,8 +11,8 @@ use devarray::{Array, collective::Combination};
 
 use crate::started::{Ranks, Started, Stream, TIME_LIMIT, count};
 
-const RANKS: usize = 3;
-/// The first bytes that are taken for those of a rank.
+const RANKS: u16 = 3;
+/// The first bytes, as a rank would send them.
 const FIRST: &[u8; 16] = b"devarr\0\x01service.";
 
 /// Exchanges until rank 0 is told to stop.
@@ -21,12 +21,12 @@ pub(crate) fn rank(mut ranks: Ranks, stream: &Stream) {
     if ranks.rank() == 0 {
         stop = Some(thread::spawn(|| drop(io::stdin().lock().read_line(&mut String::new()))));
     }
-    for round in 0_u32.. {
+    for round in (0..u16::MAX).cycle() {
         let stops = stop.as_ref().is_some_and(thread::JoinHandle::is_finished);
-        let own = [round as f32, if stops { 1.0 } else { 0.0 }];
+        let own = [f32::from(round), if stops { 1.0 } else { 0.0 }];
         let own = Array::from_slice(stream, &[2], &own).unwrap();
         let sum = ranks.all_reduce(stream, Combination::Sum, &own).unwrap().to_vec(stream).unwrap();
-        assert_eq!(sum[0], (RANKS as u32 * round) as f32);
+        assert_eq!(sum[0], f32::from(RANKS) * f32::from(round));
         if round == 10 {
             println!("ready");
         }
@@ -81,8 +81,8 @@ fn bother(port: u16, kind: usize) -> io::Result<Option<TcpStream>> {
 
 #[test]
 fn strangers_harm_nobody() {
-    let mut started = Started::new(RANKS, "hostile");
-    for rank in 0..RANKS {
+    let mut started = Started::new(usize::from(RANKS), "hostile");
+    for rank in 0..usize::from(RANKS) {
         started.wait_for(rank, "ready");
     }
     let visits = count("DEVARRAY_TEST_VISITS", 500);
@@ -114,7 +114,7 @@ fn strangers_harm_nobody() {
     let [memory, ..] = started.measure(0);
     assert!(memory < memory_before + (8 << 10), "{memory_before} KiB before, {memory} KiB after");
     drop(open);
-    // All have gone: two threads and a descriptor or two for each other rank are left, and those of the test.
+    // All have gone: two threads and a descriptor or two for each other rank are left, and the test's own.
     let ends = Instant::now() + Duration::from_secs(15);
     loop {
         let [_, threads, descriptors] = started.measure(0);
@@ -125,7 +125,7 @@ fn strangers_harm_nobody() {
         thread::sleep(Duration::from_millis(10));
     }
     started.children[0].stdin.take().unwrap().write_all(b"stop\n").unwrap();
-    for rank in 0..RANKS {
+    for rank in 0..usize::from(RANKS) {
         assert!(started.end(rank, TIME_LIMIT).contains("right"), "rank {rank}");
     }
     started.assert_clean();

@@ -15,7 +15,7 @@ fn mpirun_starts_ranks() {
     let mut program = Command::new("mpirun");
     program.args(["--allow-run-as-root", "--oversubscribe", "-n", "4"]).arg(env::current_exe().unwrap());
     command(&mut program, "values");
-    // The folder of the ranks alone: that of the launcher has files of its own.
+    // The launcher puts files of its own there, too.
     program.env("TMPDIR", &folder.0);
     let begun = std::time::Instant::now();
     let done = program.output().unwrap();

@@ -152,7 +152,7 @@ fn a_seat_is_taken_once() {
         let mut own = Communicator::join(&context(), &id, 0, 2).unwrap();
         let mut other = other.join().unwrap().unwrap();
         assert_eq!(mistake(Communicator::join(&context(), &again, 1, 2)), CollectiveError::Taken(1));
-        // Those that are there are not disturbed.
+        // Ranks that are there are not disturbed.
         let barrier = scope.spawn(move || other.barrier());
         own.barrier().unwrap();
         barrier.join().unwrap().unwrap();
@@ -177,7 +177,7 @@ fn splits_of_splits_work_and_outlive_what_they_came_from() {
         if rank < 2 {
             assert_eq!(sum.unwrap().to_vec(&stream).unwrap(), [1.0; 3]);
         } else if let Err(error) = sum {
-            assert_eq!(error.to_string().contains("the process of rank 0 is gone"), true, "{error}");
+            assert!(error.to_string().contains("the process of rank 0 is gone"), "{error}");
         }
     });
 }

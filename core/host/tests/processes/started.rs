@@ -16,7 +16,7 @@ use devarray_host::HostDevice;
 
 use crate::{hostile, killed, values};
 
-/// What a started process does.
+/// The task of a started process.
 const TASK: &str = "DEVARRAY_TEST_TASK";
 /// For how long ranks wait for each other.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -117,7 +117,7 @@ impl Started {
         panic!("rank {rank} ended without {begin:?}: {:?}", self.children[rank].wait());
     }
 
-    /// Waits until the rank ends by itself. What it printed since.
+    /// Waits until the rank ends by itself. Returns the text that it printed since.
     pub(crate) fn end(&mut self, rank: usize, within: Duration) -> String {
         let ends = Instant::now() + within;
         let status = loop {

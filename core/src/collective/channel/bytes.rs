@@ -112,7 +112,7 @@ impl<'r> Reader<'r> {
         self.take(len)
     }
 
-    /// Text of at most so many bytes.
+    /// Text of at most `most` bytes.
     pub(super) fn text(&mut self, most: usize) -> Result<&'r str, Garbled> {
         str::from_utf8(self.bytes(most)?).map_err(|_| Garbled)
     }

@@ -28,9 +28,9 @@ use crate::{
     processes::ProcessError,
 };
 
-/// How long the first word of the service may take.
+/// The first word of the service may take as long.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a goodbye may take.
+/// A goodbye may take as long.
 const GOODBYE_LIMIT: Duration = Duration::from_secs(1);
 
 /// The connection of one rank.
@@ -131,7 +131,7 @@ impl Client {
         self.time_limit
     }
 
-    /// What connections to the other ranks need.
+    /// The needs of connections to the other ranks.
     pub(crate) fn network(&self) -> Option<Network> {
         let &(token, is_local) = self.joined.get()?;
         let own_ip = Some(self.stream.local_addr().ok()?.ip());

@@ -21,7 +21,7 @@ use crate::lock::lock;
 
 /// Visitors that have not proved who they are.
 const MOST_WAITING: usize = 64;
-/// Those that were sent away and have not gone yet.
+/// Visitors that were sent away and have not gone yet.
 const MOST_LEAVING: usize = 64;
 /// Visitors that have come in.
 const MOST_INSIDE: usize = 32 << 10;
@@ -35,7 +35,7 @@ pub(super) struct Door {
     listens: Option<JoinHandle<()>>,
 }
 
-/// What is done with a visitor, in its own thread.
+/// The treatment of a visitor, in its own thread.
 pub(super) type Enter = dyn Fn(&Arc<TcpStream>, &[u8]) + Send + Sync;
 
 struct Hall {
@@ -82,7 +82,7 @@ impl Door {
         self.address
     }
 
-    /// Lets nobody in any more. Who waits is sent away.
+    /// Lets nobody in any more, and sends away who waits.
     pub(super) fn close(&mut self) {
         let Some(listens) = self.listens.take() else { return };
         self.hall.closing.store(true, SeqCst);

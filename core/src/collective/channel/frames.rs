@@ -27,7 +27,7 @@ impl Frames {
         self.most = most;
     }
 
-    /// The next message; none if the read timed out before it was complete. What came of it is kept.
+    /// The next message; none if the read timed out before it was complete. Its bytes are kept.
     pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         // On the heap: the threads have small stacks.
         let mut chunk = vec![0; CHUNK];

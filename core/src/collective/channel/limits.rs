@@ -14,13 +14,13 @@ const LEAST_SILENCE: Duration = Duration::from_secs(2);
 /// The longest time between two words of a rank that waits.
 const MOST_PAUSE: Duration = Duration::from_secs(15);
 
-/// How long the other side may say nothing before it counts as lost. A connection that is closed is noticed at
+/// The time in which the other side says something, or counts as lost. A connection that is closed is noticed at
 /// once; this is for machines that vanish.
 pub(super) fn silence(time_limit: Duration) -> Duration {
     time_limit.max(LEAST_SILENCE)
 }
 
-/// How often a rank that has nothing to say says that it is there.
+/// A rank that has nothing to say says as often that it is there.
 pub(super) fn pause(time_limit: Duration) -> Duration {
     (silence(time_limit) / 4).min(MOST_PAUSE)
 }
@@ -28,5 +28,5 @@ pub(super) fn pause(time_limit: Duration) -> Duration {
 /// The stack of a thread. It runs no code of programs.
 pub(super) const STACK_BYTES: usize = 512 << 10;
 
-/// What a connection to the service is for.
+/// The purpose of a connection to the service.
 pub(super) const SERVICE: [u8; 8] = *b"service.";

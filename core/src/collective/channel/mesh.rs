@@ -24,11 +24,11 @@ use crate::{
 };
 
 const PURPOSE: [u8; 8] = *b"elements";
-/// How long one attempt to reach a rank may take.
+/// One attempt to reach a rank may take as long.
 const ATTEMPT: Duration = Duration::from_secs(5);
-/// How often a rank that waits for connections looks whether others are gone.
+/// A rank that waits for connections looks as often whether others are gone.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a rank whose connection broke waits to be told why.
+/// A rank whose connection broke waits as long to be told why.
 const TOLD_LIMIT: Duration = Duration::from_secs(2);
 /// Bytes that fit into the buffers of a connection whose other side has read what came before.
 const SMALL_BYTES: usize = 8 << 10;
@@ -130,7 +130,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// The mesh was aborted, a rank is gone, or it did not come in time. What is received holds anything; the mesh is over.
+    /// The mesh was aborted, a rank is gone, or it did not come in time. The received bytes are anything; the mesh is over.
     pub fn exchange(
         &self,
         number: u64,

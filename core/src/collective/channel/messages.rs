@@ -1,4 +1,4 @@
-//! What a rank and the service say to each other.
+//! The words between a rank and the service.
 
 use std::{num::NonZeroU64, time::Duration};
 
@@ -23,7 +23,7 @@ pub(super) const fn most_answer(ranks: usize) -> usize {
     ranks * (MOST_GIVEN + 8) + (16 << 10)
 }
 
-/// What a rank says.
+/// The words of a rank.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// It joins a board.
@@ -51,7 +51,7 @@ pub(super) struct Join {
     pub(super) call: RankCall,
 }
 
-/// What the service says.
+/// The words of the service.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The first word.
@@ -196,7 +196,7 @@ impl Answer {
     }
 }
 
-/// A text of at most [`MOST_BYTES`]. What is cut off is not compared.
+/// A text of at most [`MOST_BYTES`]. The rest is not compared.
 fn short(text: &str) -> &str {
     let mut len = text.len().min(MOST_BYTES);
     while !text.is_char_boundary(len) {

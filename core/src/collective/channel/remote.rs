@@ -15,7 +15,7 @@ use super::{
 };
 use crate::processes::ProcessError;
 
-/// How long one attempt to reach the service may take.
+/// One attempt to reach the service may take as long.
 const ATTEMPT: Duration = Duration::from_secs(5);
 /// The pause between attempts: from the first to the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(200)];

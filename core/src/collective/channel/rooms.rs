@@ -1,4 +1,4 @@
-//! What the threads of a service share: the boards, and the ranks that came.
+//! The things that threads of a service share: the boards, and the ranks that came.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ pub(super) enum Work {
     End,
 }
 
-/// What the threads of the service share.
+/// The things that threads of the service share.
 pub(super) struct Rooms {
     pub(super) time_limit: Duration,
     /// Whether only this machine reaches the service.

@@ -1,4 +1,4 @@
-//! What ranks of one program know and others do not.
+//! The key that ranks of one program know, and others do not.
 
 use std::fmt;
 

@@ -11,7 +11,7 @@ use std::{
 use super::{door::Door, limits::SERVICE, remote::Place, rooms::Rooms, secret::Secret, visitor};
 use crate::{collective::board::Board, lock::lock, processes::ProcessError};
 
-/// How long the end of the service waits until the last answers have arrived.
+/// The end of the service waits as long until the last answers have arrived.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
 /// The service, in the process of rank 0. It ends when it is dropped, with the last user in this process.

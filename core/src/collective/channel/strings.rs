@@ -1,7 +1,7 @@
 //! Text of other processes that lives as long as this one.
 //!
 //! Names of operations and types, and places in sources, are static where they come from. Here they are kept
-//! for ever, each once, up to a limit: a program has so many and no more.
+//! for ever, each once, up to a limit that no program comes near.
 
 use std::{collections::BTreeSet, sync::Mutex};
 

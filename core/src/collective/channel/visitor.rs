@@ -30,7 +30,7 @@ use crate::{
     lock::lock,
 };
 
-/// How long a rank may take to say which rank it is, and to take an answer.
+/// A rank may take as long to say which rank it is, and to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A rank that has taken its seat, or is about to.

@@ -1,6 +1,7 @@
 //! Collectives: exchanges of elements between ranks, which have a device each.
 //!
-//! A *rank* is a thread of the program with a [context](crate::Context) of its own. All ranks of a
+//! A *rank* is a thread of the program with a [context](crate::Context) of its own, in one process or in
+//! [several](crate::processes). All ranks of a
 //! [`Communicator`] make the same calls in the same order. Each call takes the rank's stream, and is an
 //! operation in its order like any other.
 //!
@@ -43,8 +44,9 @@
 //! |---|---|
 //! | [`Disagree`](CollectiveError::Disagree) | operations, types, counts or roots differ |
 //! | [`Stuck`](CollectiveError::Stuck) | ranks wait for each other, as two that both send first |
-//! | [`Gone`](CollectiveError::Gone) | a rank dropped its communicator, or its thread panicked |
+//! | [`Gone`](CollectiveError::Gone) | a rank dropped its communicator, its thread panicked, or its process is lost |
 //! | [`TimeLimit`](CollectiveError::TimeLimit) | a rank did not come in time |
+//! | [`Processes`](CollectiveError::Processes) | processes did not find each other, or lost each other |
 //! | [`Aborted`](CollectiveError::Aborted) | a rank [aborted](Communicator::abort), or a call failed on another rank after all had come |
 //!
 //! Nothing was enqueued, and all later calls of the communicator fail likewise. Mistakes that one rank

@@ -129,6 +129,11 @@ fn collectives(shown: &mut Shown) -> Result<()> {
         shown.add("Met", &meetings.meet(who, 5, Duration::ZERO).expect("it is alone"));
     }
     shown.add("Combination", &Combination::Mean);
+    let variables =
+        |name: &str| ["RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"].contains(&name).then(|| "1".to_owned());
+    let not_launched = Launched::from_variables(variables).expect_err("rank 1 of 1");
+    shown.add("ProcessError", &not_launched);
+    computing::launched(shown);
     shown.add("Exchange", &Exchange::Transfer { from: 0, to: 1 });
     shown.add("Piece", &Exchange::AllGather.pieces(0, 2).next().expect("a part"));
     ranks.barrier()
@@ -151,7 +156,7 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     computing::walks_and_files(&mut shown)?;
     // Backends alone are given them, and unit tests show them.
     // They belong to a feature of the package of functions, which is off here.
-    shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining"]);
+    shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining", "Mesh"]);
     shown.is_shown_elsewhere([
         "Given",
         "Number",

@@ -96,6 +96,10 @@ impl<D: Collects> Communicator<D> {
             return Err(CollectiveError::TooMany { ranks, most: MOST_RANKS }.of(backend, OPERATION));
         }
         let turns = device.turns();
+        if turns.is_some() && id.service().is_some() {
+            // A backend that decides which rank's thread runs has no power over other processes.
+            return Err(CollectiveError::Apart(rank).of(backend, OPERATION));
+        }
         let mut call = RankCall::new(OPERATION, 0);
         call.count = ranks;
         let waits = Waits::new(&call, turns.as_deref(), Some(id.time_limit()));

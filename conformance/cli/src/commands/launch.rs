@@ -124,7 +124,8 @@ fn ask_to_end(child: &mut Child) {
         use rustix::process::{Pid, Signal, kill_process};
         // The number is the child's until it has been waited for, which nobody has.
         if let Some(id) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            drop(kill_process(id, Signal::TERM));
+            // An error means that it has ended.
+            let _ = kill_process(id, Signal::TERM);
         }
     }
     #[cfg(not(unix))]

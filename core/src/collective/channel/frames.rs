@@ -29,8 +29,7 @@ impl Frames {
 
     /// The next message; none if the read timed out before it was complete. Its bytes are kept.
     pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        // On the heap: the threads have small stacks.
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = [0; CHUNK];
         loop {
             if let Some(frame) = self.complete()? {
                 return Ok(Some(frame));

@@ -25,8 +25,8 @@ pub(super) fn pause(time_limit: Duration) -> Duration {
     (silence(time_limit) / 4).min(MOST_PAUSE)
 }
 
-/// The stack of a thread. It runs no code of programs.
-pub(super) const STACK_BYTES: usize = 512 << 10;
+/// The stack of a thread. Backends are told in it that a communicator is over.
+pub(super) const STACK_BYTES: usize = 2 << 20;
 
 /// The purpose of a connection to the service.
 pub(super) const SERVICE: [u8; 8] = *b"service.";

@@ -142,19 +142,20 @@ impl Mesh {
         }
         let done = thread::scope(|scope| {
             let mut large = Vec::new();
-            for &(rank, bytes) in sends {
+            let begin = |&(rank, bytes): &(usize, _)| {
+                let send = move || self.send(number, rank, bytes);
                 // A large one could fill the buffers of both sides, while both send.
                 if bytes.len() <= SMALL_BYTES {
-                    self.send(number, rank, bytes)?;
-                } else {
-                    let send = move || self.send(number, rank, bytes);
-                    let begun = thread::Builder::new().spawn_scoped(scope, send);
-                    large.push(begun.map_err(|error| (rank, error))?);
+                    return send();
                 }
-            }
-            let received =
-                receives.iter_mut().try_for_each(|(rank, bytes)| self.receive(number, *rank, bytes));
+                large.push(thread::Builder::new().spawn_scoped(scope, send).map_err(|error| (rank, error))?);
+                Ok(())
+            };
+            let begun = sends.iter().try_for_each(begin);
+            let mut receive = |(rank, bytes): &mut (usize, &mut [u8])| self.receive(number, *rank, bytes);
+            let received = begun.and_then(|()| receives.iter_mut().try_for_each(&mut receive));
             if received.is_err() {
+                // Threads that send wait for ranks that may be gone.
                 self.cut();
             }
             let sent = large.into_iter().try_for_each(|send| send.join().unwrap_or(Ok(())));
@@ -271,5 +272,69 @@ fn visit(address: SocketAddr, secret: &Secret, rank: usize) -> Result<TcpStream,
 impl fmt::Debug for Mesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Mesh(rank {} of {})", self.rank, self.peers.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two ends of a connection, with many bytes each way at once.
+    fn pair(limit: Duration) -> [Mesh; 2] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let other = listener.accept().unwrap().0;
+        let mesh = |rank, peers: [Option<TcpStream>; 2]| {
+            for peer in peers.iter().flatten() {
+                peer.set_read_timeout(Some(limit)).unwrap();
+                peer.set_write_timeout(Some(limit)).unwrap();
+            }
+            let (aborted, changed) = (Mutex::new(false), Condvar::new());
+            Mesh { rank, peers: peers.into(), time_limit: limit, aborted, changed }
+        };
+        [mesh(0, [None, Some(one)]), mesh(1, [Some(other), None])]
+    }
+
+    #[test]
+    fn both_send_more_than_connections_buffer() {
+        let [one, other] = pair(Duration::from_secs(60));
+        assert_eq!(format!("{one:?}"), "Mesh(rank 0 of 2)");
+        let (len, ranks) = (20 << 20, [(&one, 1, 7_u8), (&other, 0, 9)]);
+        thread::scope(|scope| {
+            for (mesh, to, byte) in ranks {
+                scope.spawn(move || {
+                    for number in 0..3 {
+                        let mut come = vec![0; len];
+                        mesh.exchange(number, &[(to, &vec![byte; len])], &mut [(to, &mut come)]).unwrap();
+                        assert!(come.iter().all(|&come| come == 16 - byte));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn ranks_that_do_different_exchanges_are_told() {
+        let [one, other] = pair(Duration::from_secs(60));
+        other.exchange(1, &[(0, b"four")], &mut []).unwrap();
+        let error = one.exchange(2, &[], &mut [(1, &mut [0; 4])]).unwrap_err();
+        assert!(matches!(error, CollectiveError::Processes(_)), "{error}");
+        assert!(one.exchange(3, &[(2, b"")], &mut []).is_err(), "no such rank, and it is over");
+    }
+
+    #[test]
+    fn who_waits_is_woken_by_an_abort_or_by_the_time_limit() {
+        let [one, other] = pair(Duration::from_secs(60));
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| one.exchange(0, &[], &mut [(1, &mut [0])]));
+            thread::sleep(Duration::from_millis(50));
+            one.abort();
+            assert_eq!(waits.join().unwrap(), Err(CollectiveError::Aborted));
+        });
+        assert_eq!(one.exchange(1, &[], &mut []), Err(CollectiveError::Aborted));
+        drop(other);
+        let [one, _other] = pair(Duration::from_millis(50));
+        let error = one.exchange(0, &[], &mut [(1, &mut [0])]).unwrap_err().to_string();
+        assert!(error.contains("no byte moved for 50ms"), "{error}");
     }
 }

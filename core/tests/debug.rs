@@ -129,10 +129,6 @@ fn collectives(shown: &mut Shown) -> Result<()> {
         shown.add("Met", &meetings.meet(who, 5, Duration::ZERO).expect("it is alone"));
     }
     shown.add("Combination", &Combination::Mean);
-    let variables =
-        |name: &str| ["RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"].contains(&name).then(|| "1".to_owned());
-    let not_launched = Launched::from_variables(variables).expect_err("rank 1 of 1");
-    shown.add("ProcessError", &not_launched);
     computing::launched(shown);
     shown.add("Exchange", &Exchange::Transfer { from: 0, to: 1 });
     shown.add("Piece", &Exchange::AllGather.pieces(0, 2).next().expect("a part"));

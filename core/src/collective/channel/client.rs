@@ -212,7 +212,8 @@ impl Client {
         }
         // If it fails, the thread that reads finds out why, which may be in what was said before.
         drop(self.say(request));
-        let ends = Instant::now().checked_add(self.time_limit.saturating_add(2 * silence(self.time_limit)));
+        let ends = Instant::now()
+            .checked_add(self.time_limit.saturating_add(silence(self.time_limit).saturating_mul(2)));
         let mut state = lock(&self.state);
         loop {
             match state.answer.take() {

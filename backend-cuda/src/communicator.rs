@@ -17,7 +17,7 @@ use crate::{
     handle::locked,
     nccl::{Comm, Config, LIBRARY, Status, Table, UniqueId},
 };
-use devarray::{Error, Result, collective::CollectiveError};
+use devarray::{Error, Result, backend::Joining, collective::CollectiveError};
 
 /// How long the end of a communicator may take before it is aborted.
 const END_LIMIT: Duration = Duration::from_secs(5);
@@ -28,7 +28,6 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// State that the ranks of one process share.
 #[derive(Default)]
 pub(crate) struct Shared {
-    id: Mutex<Option<UniqueId>>,
     joined: Mutex<Vec<Weak<Communicator>>>,
 }
 
@@ -48,26 +47,33 @@ struct Owned(Comm);
 unsafe impl Send for Owned {}
 
 impl Communicator {
-    /// Joins. All ranks do, each in a thread of its own. Blocks until all have, or the time limit has passed.
+    /// Joins. All ranks do, each in a thread or a process of its own. Blocks until all have, or the time limit has
+    /// passed.
     pub(crate) fn join(
         context: &Arc<Context>,
         shared: &Arc<Shared>,
-        (rank, ranks): (usize, usize),
-        time_limit: Duration,
+        joining: &Joining<'_>,
     ) -> Result<Arc<Self>> {
         const OPERATION: &str = "join";
         let driver = context.bound(OPERATION)?;
         let table = driver.nccl(OPERATION)?;
         let too_many = |_| refused(OPERATION, "more ranks than it counts".to_owned());
-        let [rank, ranks] = [i32::try_from(rank).map_err(too_many)?, i32::try_from(ranks).map_err(too_many)?];
-        let id = shared.id(table).map_err(|status| refused(OPERATION, status.to_string()))?;
+        let counts = [joining.rank(), joining.ranks()].map(|count| i32::try_from(count).map_err(too_many));
+        let [rank, ranks] = counts;
+        let (rank, ranks) = (rank?, ranks?);
+        let own = if rank == 0 { UniqueId::new(table).map(|id| id.0.to_vec()) } else { Ok(Vec::new()) };
+        let own = own.map_err(|status| refused(OPERATION, status.to_string()))?;
+        let all = joining.gather(&own)?;
+        let Ok(id) = all[0][..].try_into().map(UniqueId) else {
+            return Err(CollectiveError::Apart(joining.rank()).of(BACKEND, OPERATION));
+        };
         let (mut comm, mut config) = (ptr::null_mut(), Config::non_blocking());
         // SAFETY: the pointers are to locals of the right types, and the rank's context is bound.
         let begun = unsafe { (table.init)(&raw mut comm, ranks, id, rank, &raw mut config) };
         let communicator = Arc::new(Self {
             context: Arc::clone(context),
             shared: Arc::clone(shared),
-            time_limit,
+            time_limit: joining.time_limit(),
             comm: Mutex::new((!comm.is_null()).then_some(Owned(comm))),
         });
         locked(&shared.joined).push(Arc::downgrade(&communicator));
@@ -163,17 +169,13 @@ impl Communicator {
     }
 }
 
-impl Shared {
-    /// The address at which the ranks meet, made by the first that asks.
-    fn id(&self, table: &Table) -> Result<UniqueId, Status> {
-        let mut known = locked(&self.id);
-        if let Some(id) = *known {
-            return Ok(id);
-        }
-        let mut id = UniqueId([0; 128]);
+impl UniqueId {
+    /// A new address at which ranks meet.
+    fn new(table: &Table) -> Result<Self, Status> {
+        let mut id = Self([0; 128]);
         // SAFETY: the pointer is to a local of the right type.
         Status::check(unsafe { (table.get_unique_id)(&raw mut id) })?;
-        Ok(*known.insert(id))
+        Ok(id)
     }
 }
 

@@ -44,6 +44,7 @@ mod forward;
 mod host_memory;
 mod host_reachable;
 mod ipc;
+mod joining;
 mod launch;
 mod managed_memory;
 mod memory_pool;
@@ -59,7 +60,7 @@ pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
 pub use captures::{Captured, Captures};
-pub use collect::{CollectOp, Collects, Joining, RankTurns};
+pub use collect::{CollectOp, Collects, RankTurns};
 pub use compute::{
     Compute, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders,
     ProductFunction, ProductOp, Products, ReduceForm, ReduceOp, Reduces,
@@ -75,6 +76,8 @@ pub use forward::{Forwarded, Wraps};
 pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
 pub use host_reachable::HostReachable;
 pub use ipc::{Ipc, IpcMemory, IpcToken};
+pub use joining::Joining;
+pub(crate) use joining::{Network, Together};
 pub use launch::{Launch, LaunchArgument, LaunchOp, Parameter};
 pub use managed_memory::{Advice, Location, ManagedMemory};
 pub use memory_pool::{PoolControl, PoolStatistics};
@@ -85,5 +88,5 @@ pub use properties::{DeviceProperties, DeviceUuid, PciAddress};
 pub use stream::{BufferOf, Stream};
 pub use timing::Timing;
 
-pub use crate::collective::{Combining, Exchange, Met, Participant, Piece, Rendezvous, RowCounts};
+pub use crate::collective::{Combining, Exchange, Mesh, Met, Participant, Piece, Rendezvous, RowCounts};
 pub use crate::error::call_location;

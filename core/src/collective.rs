@@ -1,6 +1,7 @@
 //! Collectives: exchanges of elements between ranks, which have a device each.
 //!
-//! A *rank* is a thread of the program with a [context](crate::Context) of its own. All ranks of a
+//! A *rank* is a thread of the program with a [context](crate::Context) of its own, in one process or in
+//! [several](crate::processes). All ranks of a
 //! [`Communicator`] make the same calls in the same order. Each call takes the rank's stream, and is an
 //! operation in its order like any other.
 //!
@@ -45,8 +46,9 @@
 //! |---|---|
 //! | [`Disagree`](CollectiveError::Disagree) | operations, types, counts or roots differ, or a rank is to get other rows than another sends |
 //! | [`Stuck`](CollectiveError::Stuck) | ranks wait for each other, as two that both send first |
-//! | [`Gone`](CollectiveError::Gone) | a rank dropped its communicator, or its thread panicked |
+//! | [`Gone`](CollectiveError::Gone) | a rank dropped its communicator, its thread panicked, or its process is lost |
 //! | [`TimeLimit`](CollectiveError::TimeLimit) | a rank did not come in time |
+//! | [`Processes`](CollectiveError::Processes) | processes did not find each other, or lost each other |
 //! | [`Aborted`](CollectiveError::Aborted) | a rank [aborted](Communicator::abort), or a call failed on another rank after all had come |
 //!
 //! Nothing was enqueued, and all later calls of the communicator fail likewise. Mistakes that one rank
@@ -55,6 +57,7 @@
 
 mod board;
 mod call;
+mod channel;
 mod collect;
 mod communicator;
 mod counted;
@@ -62,6 +65,7 @@ mod counts;
 mod error;
 mod exchange;
 mod id;
+mod link;
 mod moved;
 mod numbers;
 mod place;
@@ -70,10 +74,13 @@ mod rendezvous;
 mod waits;
 
 pub use call::{RankCall, RankState, RankStates};
+pub use channel::Mesh;
+pub(crate) use channel::{Find, Known, MOST_PROCESSES, Place, Remote, Secret, Service, random};
 pub use communicator::{Aborter, Communicator};
 pub use counts::RowCounts;
 pub use error::CollectiveError;
 pub use exchange::{Combination, Combining, Exchange, Piece};
 pub use id::CommunicatorId;
+pub(crate) use id::TIME_LIMIT;
 pub(crate) use place::SharedPlace;
 pub use rendezvous::{Met, Participant, Rendezvous};

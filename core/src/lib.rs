@@ -31,6 +31,7 @@ pub mod order;
 mod peer;
 mod pinned_pool;
 pub mod prelude;
+pub mod processes;
 pub mod product;
 pub mod random;
 pub mod recorded;

@@ -18,6 +18,7 @@
 //! | [Matrix products](_e_products) | how matrices are multiplied, and the one value that a product has |
 //! | [Recorded work](_i_recorded_work) | how calls are recorded once and launched again and again |
 //! | [Several devices](_j_collectives) | how elements go between devices, and who is told of a mistake |
+//! | [From one device to many hosts](_k_many_hosts) | how one program runs as threads, or as processes of many machines |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //! | [Coming from ndarray](_f_coming_from_ndarray) | the names here, and the differences |
 //! | [Coming from CUDA C++](_g_coming_from_cuda) | the names here, and the work that the library takes over |
@@ -81,6 +82,9 @@ pub mod _i_recorded_work {}
 
 #[doc = include_str!("manual/collectives.md")]
 pub mod _j_collectives {}
+
+#[doc = include_str!("manual/many_hosts.md")]
+pub mod _k_many_hosts {}
 
 #[doc = include_str!("manual/array_api.md")]
 pub mod _h_array_api {}

@@ -131,6 +131,7 @@ fn collectives(shown: &mut Shown) -> Result<()> {
         shown.add("Met", &meetings.meet(who, 5, Duration::ZERO).expect("it is alone"));
     }
     shown.add("Combination", &Combination::Mean);
+    computing::launched(shown);
     shown.add("Exchange", &Exchange::Transfer { from: 0, to: 1 });
     shown.add("Piece", &Exchange::AllGather.pieces(0, 2).next().expect("a part"));
     counted::counted(shown, &stream, ranks)
@@ -153,7 +154,7 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     computing::walks_and_files(&mut shown)?;
     // Only backends receive these, and unit tests show them. They belong to a feature of the
     // package of functions, which is off here.
-    shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining"]);
+    shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining", "Mesh"]);
     shown.is_shown_elsewhere([
         "Given",
         "Number",

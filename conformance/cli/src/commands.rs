@@ -6,6 +6,7 @@ pub mod call;
 pub mod check;
 pub mod devices;
 pub mod golden;
+pub mod launch;
 pub mod map;
 pub mod relayout;
 pub mod replay;
@@ -62,6 +63,13 @@ pub enum Command {
     /// of functions, reductions and scans, and calls of order and sums by index. Prints one line for each case that
     /// differs, and a last line `N passed, M failed`.
     Golden(golden::Arguments),
+    /// Start a program several times on this machine, as ranks of one job
+    ///
+    /// Each process finds its rank in the variables of torchrun: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
+    /// MASTER_ADDR and MASTER_PORT; and in DEVARRAY_SECRET a secret that is made for the job. All write to this
+    /// terminal. If one fails, the others are ended: they are asked to, and killed if they are still there after 5 seconds.
+    /// The exit status is the first failed one's; 128 and the number of the signal, if one ended it.
+    Launch(launch::Arguments),
     /// Compute a function of .npy files on a device
     ///
     /// Reads the files, moves the arrays to the device, computes the function there, reduces the
@@ -101,6 +109,7 @@ impl Cli {
             Command::Check(arguments) => check::run(arguments, output),
             Command::Devices(arguments) => devices::run(arguments, output),
             Command::Golden(arguments) => golden::run(arguments, output),
+            Command::Launch(arguments) => launch::run(arguments),
             Command::Map(arguments) => map::run(arguments, output),
             Command::Relayout(arguments) => relayout::run(arguments, output),
             Command::Replay(arguments) => replay::run(arguments, output),

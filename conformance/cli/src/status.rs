@@ -12,6 +12,8 @@ pub enum Status {
     Failed,
     /// The input or the environment is at fault.
     Fault,
+    /// A program that was started ended so.
+    Ended(u8),
 }
 
 impl From<Status> for ExitCode {
@@ -20,6 +22,7 @@ impl From<Status> for ExitCode {
             Status::Success => Self::SUCCESS,
             Status::Failed => Self::from(1),
             Status::Fault => Self::from(2),
+            Status::Ended(code) => Self::from(code),
         }
     }
 }

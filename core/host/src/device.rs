@@ -9,6 +9,7 @@ mod ipc;
 mod launch;
 mod peer;
 mod pool;
+mod processes;
 mod reached;
 mod timing;
 

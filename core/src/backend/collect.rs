@@ -2,17 +2,15 @@
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
 use std::{
-    any::Any,
     fmt::{self, Debug},
     ops::Range,
     sync::Arc,
-    time::Duration,
 };
 
-use super::Device;
+use super::{Device, Joining};
 use crate::{
     Result,
-    collective::{CollectiveError, Combining, Exchange, RankCall, RowCounts, SharedPlace},
+    collective::{CollectiveError, Combining, Exchange, RankCall, RowCounts},
 };
 
 /// Exchanges with other devices: the capability [`Collectives`](super::Capability::Collectives).
@@ -86,53 +84,6 @@ pub trait RankTurns: Debug + Send + Sync {
 
     /// Calls that do not fit were found, once for each mistake.
     fn found(&self, error: &CollectiveError);
-}
-
-/// The way of one rank into a communicator.
-pub struct Joining<'j> {
-    pub(crate) place: &'j SharedPlace,
-    pub(crate) call: &'j RankCall,
-    pub(crate) rank: usize,
-    pub(crate) ranks: usize,
-    pub(crate) time_limit: Duration,
-}
-
-impl Joining<'_> {
-    /// The number of this rank, below [`ranks`](Self::ranks).
-    #[must_use]
-    pub fn rank(&self) -> usize {
-        self.rank
-    }
-
-    /// The number of ranks.
-    #[must_use]
-    pub fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    /// The program's call, as errors name it.
-    #[must_use]
-    pub fn call(&self) -> &RankCall {
-        self.call
-    }
-
-    /// The time for which a call may wait for other ranks.
-    #[must_use]
-    pub fn time_limit(&self) -> Duration {
-        self.time_limit
-    }
-
-    /// An object that all ranks of the communicator share in this process, made by the first that asks. None if
-    /// another asked for another type.
-    pub fn shared<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
-        self.place.get(make)
-    }
-}
-
-impl Debug for Joining<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Joining(rank {} of {})", self.rank, self.ranks)
-    }
 }
 
 /// The part of one rank in an exchange.
@@ -350,13 +301,5 @@ mod tests {
         };
         let text = format!("{op:?}");
         assert_eq!(text, "CollectOp(9: AllReduce, rank 1, RankCall(all_reduce of 0, call 7))");
-        let place = SharedPlace::default();
-        let limit = Duration::from_secs(1);
-        let joining = Joining { place: &place, call: &call, rank: 1, ranks: 2, time_limit: limit };
-        let text = format!("{joining:?}");
-        assert_eq!(text, "Joining(rank 1 of 2)");
-        assert_eq!(joining.shared(|| 5_u8).as_deref(), Some(&5));
-        assert_eq!(joining.shared(|| 6_u8).as_deref(), Some(&5), "made once");
-        assert!(joining.shared(|| 6_u16).is_none(), "of one type");
     }
 }

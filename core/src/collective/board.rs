@@ -1,16 +1,16 @@
 //! Where ranks compare their calls before anything is enqueued.
 //!
-//! This is the board of ranks that are threads of one process. Each has a seat, on which stands what it
-//! is doing. A rank that makes a call writes it there and blocks until the calls fit, or cannot any more.
+//! Each rank has a seat, on which stands what it is doing. A rank that makes a call writes it there and blocks
+//! until the calls fit, or cannot any more. Ranks are threads of the process of the board; ranks of other processes
+//! have a thread here each that acts for them.
 
 use std::{
     mem,
-    sync::{Condvar, Mutex},
-    time::Duration,
+    sync::{Arc, Condvar, Mutex, Weak},
 };
 
 use super::{
-    CollectiveError, CommunicatorId, RankCall, RankState, RankStates, RowCounts,
+    CollectiveError, RankCall, RankState, RankStates, RowCounts, SharedPlace,
     waits::{Waits, Woke},
 };
 use crate::lock::lock;
@@ -20,6 +20,8 @@ use crate::lock::lock;
 pub(super) struct Board {
     state: Mutex<State>,
     changed: Condvar,
+    /// The object that backends of the ranks of this process share.
+    pub(super) place: SharedPlace,
 }
 
 #[derive(Default)]
@@ -30,6 +32,36 @@ struct State {
     agreed: u64,
     /// The first mistake: no call succeeds any more.
     broken: Option<CollectiveError>,
+    /// Why no more calls come: one that would wait fails.
+    closed: Option<CollectiveError>,
+    /// Ranks that are told of it, whatever they are doing.
+    watchers: Vec<(usize, Weak<dyn Told>)>,
+}
+
+/// Is told that a communicator is over, once, by whichever thread ended it. It does not wait for other ranks.
+pub(super) trait Told: Send + Sync {
+    fn told(&self, error: &CollectiveError);
+}
+
+/// The things that a rank gives the others in a call.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    /// The group that it goes to, in a split.
+    pub(super) color: Option<usize>,
+    /// Bytes for all, in a gathering.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The call in which ranks give each other bytes.
+pub(super) const GATHER: &str = "gather";
+
+/// The end of a rank.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Leaving {
+    Dropped,
+    Panicked,
+    /// Its process is gone, or does not answer.
+    Lost,
 }
 
 /// One rank.
@@ -38,15 +70,16 @@ struct Seat {
     joiner: Option<Joiner>,
     last: Option<RankCall>,
     at: At,
-    /// The group that it goes to, in a split.
-    color: Option<usize>,
+    given: Given,
 }
 
 /// The identity of a rank.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Joiner {
     pub(super) backend: &'static str,
-    /// The address of its context.
+    /// The number of its process; 0 for the process of the board.
+    pub(super) process: u64,
+    /// The address of its context, there.
     pub(super) context: usize,
 }
 
@@ -60,51 +93,62 @@ enum At {
     Calls(RankCall),
     /// Its call fits; it has not noticed yet.
     Agreed(Agreement),
-    Dropped,
-    Panicked,
+    Gone(Leaving),
 }
 
 /// A call that all have made.
 pub(super) struct Agreement {
     /// All that take part have this number, and no other call has it.
     pub(super) number: u64,
-    /// For a split, the new communicator, this rank in it, and its size.
-    pub(super) group: Option<(CommunicatorId, usize, usize)>,
+    /// For a split, the board of the new communicator, this rank in it, and its size.
+    pub(super) group: Option<(Arc<Board>, usize, usize)>,
+    /// For a gathering, the bytes that each rank gave.
+    pub(super) given: Option<Arc<[Vec<u8>]>>,
     /// The rows that each rank has for this one, in a call that counts rows.
     pub(super) received: Vec<usize>,
 }
 
 impl Board {
-    /// Takes a seat, and waits for the others to take theirs.
-    pub(super) fn join(
+    /// Takes a seat. The rank then joins by a call.
+    pub(super) fn sit(
         &self,
         (rank, ranks): (usize, usize),
         joiner: Joiner,
-        call: &RankCall,
         waits: &Waits<'_>,
     ) -> Result<(), CollectiveError> {
         let mut state = lock(&self.state);
         if state.seats.is_empty() {
             state.seats.resize_with(ranks, Seat::default);
         }
-        if let Err(error) = state.seat(rank, ranks, joiner) {
+        let seated = state.seat(rank, ranks, joiner);
+        if let Err(error) = &seated
             // Others of a communicator that is complete have nothing to do with this one.
-            if !matches!(error, CollectiveError::Taken(_)) {
-                state.break_with(error.clone(), waits);
-                waits.changed(&self.changed);
-            }
-            return Err(error);
+            && !matches!(error, CollectiveError::Taken(_))
+        {
+            state.break_with(error.clone(), waits);
+            waits.changed(&self.changed);
+            drop(state);
+            self.tell();
         }
-        drop(state);
-        self.agree(rank, call, None, waits).map(drop)
+        seated
     }
 
-    /// Waits until the others make calls that fit. `color`: the group of this rank, in a split.
+    /// Waits until the others make calls that fit.
     pub(super) fn agree(
         &self,
         rank: usize,
         call: &RankCall,
-        color: Option<usize>,
+        given: Given,
+        waits: &Waits<'_>,
+    ) -> Result<Agreement, CollectiveError> {
+        self.wait_to_agree(rank, call, given, waits).inspect_err(|_| self.tell())
+    }
+
+    fn wait_to_agree(
+        &self,
+        rank: usize,
+        call: &RankCall,
+        given: Given,
         waits: &Waits<'_>,
     ) -> Result<Agreement, CollectiveError> {
         let mut state = lock(&self.state);
@@ -112,7 +156,10 @@ impl Board {
             return Err(error.clone());
         }
         let seat = &mut state.seats[rank];
-        (seat.at, seat.last, seat.color) = (At::Calls(call.clone()), Some(call.clone()), color);
+        if seat.is_gone() {
+            return Err(CollectiveError::Aborted);
+        }
+        (seat.at, seat.last, seat.given) = (At::Calls(call.clone()), Some(call.clone()), given);
         state.settle(waits);
         waits.changed(&self.changed);
         let mut woke = Woke::Again;
@@ -121,6 +168,10 @@ impl Board {
                 && let At::Agreed(agreement) = mem::take(&mut state.seats[rank].at)
             {
                 return Ok(agreement);
+            }
+            if let Some(error) = state.closed.clone() {
+                state.break_with(error, waits);
+                waits.changed(&self.changed);
             }
             if state.broken.is_none() && woke != Woke::Again {
                 let states = state.states();
@@ -133,8 +184,11 @@ impl Board {
                 waits.changed(&self.changed);
             }
             if let Some(error) = &state.broken {
-                let error = error.clone();
-                state.seats[rank].at = At::Away;
+                let (error, seat) = (error.clone(), &mut state.seats[rank]);
+                // A rank of another process may have gone meanwhile.
+                if seat.call().is_some() {
+                    seat.at = At::Away;
+                }
                 return Err(error);
             }
             (state, woke) = waits.wait(&self.state, &self.changed, state);
@@ -148,16 +202,58 @@ impl Board {
         let first = state.broken.clone().unwrap_or(CollectiveError::Aborted);
         drop(state);
         waits.changed(&self.changed);
+        self.tell();
         first
     }
 
-    /// A rank is gone.
-    pub(super) fn leave(&self, rank: usize, panicked: bool, waits: &Waits<'_>) {
+    /// A rank is gone. Others that need it are told when they call; if it is lost, all are told at once, as it may
+    /// have been in the middle of an exchange.
+    pub(super) fn leave(&self, rank: usize, leaving: Leaving, waits: &Waits<'_>) {
         let mut state = lock(&self.state);
-        state.seats[rank].at = if panicked { At::Panicked } else { At::Dropped };
+        state.watchers.retain(|(of, _)| *of != rank);
+        state.seats[rank].at = At::Gone(leaving);
+        if matches!(leaving, Leaving::Lost) && !state.is_over() {
+            let states = state.states();
+            state.break_with(CollectiveError::Gone { rank, states }, waits);
+        }
         state.settle(waits);
         drop(state);
         waits.changed(&self.changed);
+        self.tell();
+    }
+
+    /// Tells `who` when the communicator is over, at once if it is. It is not told after its rank has left.
+    pub(super) fn watch(&self, rank: usize, who: Weak<dyn Told>) {
+        lock(&self.state).watchers.push((rank, who));
+        self.tell();
+    }
+
+    /// Makes calls fail that would wait for others, because nobody can make theirs any more. Exchanges that are
+    /// under way are not disturbed.
+    pub(super) fn close(&self, error: CollectiveError) {
+        lock(&self.state).closed = Some(error);
+        self.changed.notify_all();
+    }
+
+    /// The first mistake.
+    pub(super) fn broken(&self) -> Option<CollectiveError> {
+        lock(&self.state).broken.clone()
+    }
+
+    /// Whether all ranks have come and gone.
+    pub(super) fn is_over(&self) -> bool {
+        lock(&self.state).is_over()
+    }
+
+    /// Tells the ranks that watch, if the communicator is over. No lock is held meanwhile.
+    fn tell(&self) {
+        let mut state = lock(&self.state);
+        let Some(error) = state.broken.clone() else { return };
+        let watchers = mem::take(&mut state.watchers);
+        drop(state);
+        for watcher in watchers.iter().filter_map(|(_, watcher)| watcher.upgrade()) {
+            watcher.told(&error);
+        }
     }
 }
 
@@ -177,7 +273,7 @@ impl State {
             if seated.backend != joiner.backend {
                 return Err(CollectiveError::Apart(rank));
             }
-            if seated.context == joiner.context {
+            if (seated.process, seated.context) == (joiner.process, joiner.context) {
                 return Err(CollectiveError::OneContext(other.min(rank), other.max(rank)));
             }
         }
@@ -198,22 +294,21 @@ impl State {
         {
             let counts: Vec<&RowCounts> = calls.iter().filter_map(|call| call.counts.as_ref()).collect();
             if calls.iter().all(|call| call.agrees_with(first)) && RowCounts::fit(&counts) {
-                let is_split = first.operation == "split";
-                return self.go_on(is_split, waits.limit());
+                let operation = first.operation;
+                return self.go_on(operation);
             }
             return self.break_with(CollectiveError::Disagree(self.states()), waits);
         }
-        let is_gone = |seat: &Seat| matches!(seat.at, At::Dropped | At::Panicked);
         for call in calls {
             let gone = match call.peer.filter(|_| call.is_of_two()) {
-                Some(peer) => Some(peer).filter(|&peer| is_gone(&self.seats[peer])),
-                None => self.seats.iter().position(is_gone),
+                Some(peer) => Some(peer).filter(|&peer| self.seats[peer].is_gone()),
+                None => self.seats.iter().position(Seat::is_gone),
             };
             if let Some(rank) = gone {
                 return self.break_with(CollectiveError::Gone { rank, states: self.states() }, waits);
             }
         }
-        let none_moves = |seat: &Seat| seat.call().is_some() || is_gone(seat);
+        let none_moves = |seat: &Seat| seat.call().is_some() || seat.is_gone();
         if self.seats.iter().all(none_moves) && self.seats.iter().any(|seat| seat.call().is_some()) {
             self.break_with(CollectiveError::Stuck(self.states()), waits);
         }
@@ -231,7 +326,8 @@ impl State {
             }
             let number = self.next();
             for rank in [rank, peer] {
-                self.seats[rank].at = At::Agreed(Agreement { number, group: None, received: Vec::new() });
+                let received = Vec::new();
+                self.seats[rank].at = At::Agreed(Agreement { number, group: None, given: None, received });
             }
         }
     }
@@ -242,26 +338,27 @@ impl State {
     }
 
     /// Lets all ranks go on.
-    fn go_on(&mut self, is_split: bool, limit: Duration) {
+    fn go_on(&mut self, operation: &str) {
         let number = self.next();
-        let colors: Vec<Option<usize>> = self.seats.iter().map(|seat| seat.color).collect();
-        let counts: Vec<RowCounts> =
-            self.seats.iter().filter_map(|seat| seat.call()?.counts.clone()).collect();
-        let mut ids: Vec<(usize, CommunicatorId)> = Vec::new();
+        let given = (operation == GATHER)
+            .then(|| self.seats.iter_mut().map(|seat| mem::take(&mut seat.given.bytes)).collect());
+        let colors: Vec<Option<usize>> = self.seats.iter().map(|seat| seat.given.color).collect();
+        let counts: Vec<_> = self.seats.iter().filter_map(|seat| seat.call()?.counts.clone()).collect();
+        let mut boards: Vec<(usize, Arc<Board>)> = Vec::new();
         for (rank, seat) in self.seats.iter_mut().enumerate() {
-            let group = colors[rank].filter(|_| is_split).map(|color| {
+            let group = colors[rank].filter(|_| operation == "split").map(|color| {
                 let of_color =
                     |others: &[Option<usize>]| others.iter().filter(|&&other| other == Some(color)).count();
-                let known = ids.iter().find(|(of, _)| *of == color).map(|(_, id)| id.clone());
-                let id = known.unwrap_or_else(|| {
-                    let id = CommunicatorId::with_time_limit(limit);
-                    ids.push((color, id.clone()));
-                    id
+                let known = boards.iter().find(|(of, _)| *of == color).map(|(_, board)| Arc::clone(board));
+                let board = known.unwrap_or_else(|| {
+                    let board = Arc::default();
+                    boards.push((color, Arc::clone(&board)));
+                    board
                 });
-                (id, of_color(&colors[..rank]), of_color(&colors))
+                (board, of_color(&colors[..rank]), of_color(&colors))
             });
             let received = counts.iter().map(|of| of.sent_to(rank).len()).collect();
-            seat.at = At::Agreed(Agreement { number, group, received });
+            seat.at = At::Agreed(Agreement { number, group, given: Option::clone(&given), received });
         }
     }
 
@@ -272,10 +369,15 @@ impl State {
         }
     }
 
+    fn is_over(&self) -> bool {
+        !self.seats.is_empty() && self.seats.iter().all(Seat::is_gone)
+    }
+
     fn states(&self) -> RankStates {
         let state = |seat: &Seat| match (&seat.at, &seat.last) {
-            (At::Dropped, _) => RankState::Dropped,
-            (At::Panicked, _) => RankState::Panicked,
+            (At::Gone(Leaving::Dropped), _) => RankState::Dropped,
+            (At::Gone(Leaving::Panicked), _) => RankState::Panicked,
+            (At::Gone(Leaving::Lost), _) => RankState::Lost,
             (At::Calls(call), _) => RankState::Calls(call.clone()),
             (_, Some(last)) => RankState::Away(last.clone()),
             (_, None) => RankState::Missing,
@@ -290,5 +392,9 @@ impl Seat {
             At::Calls(call) => Some(call),
             _ => None,
         }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self.at, At::Gone(_))
     }
 }

@@ -101,6 +101,10 @@ pub enum RankState {
     Dropped,
     /// Its thread panicked.
     Panicked,
+    /// Its process ended without a goodbye, or is not heard any more.
+    Lost,
+    /// Nobody can say: the process that would know is gone.
+    Unknown,
 }
 
 impl fmt::Display for RankState {
@@ -111,6 +115,8 @@ impl fmt::Display for RankState {
             Self::Missing => f.write_str("has not joined"),
             Self::Dropped => f.write_str("has dropped its communicator"),
             Self::Panicked => f.write_str("has panicked"),
+            Self::Lost => f.write_str("is lost: its process ended, or is not heard any more"),
+            Self::Unknown => f.write_str("is in an unknown state"),
         }
     }
 }

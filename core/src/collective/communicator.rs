@@ -1,16 +1,23 @@
 //! One rank's part in a communicator.
 
-use std::{fmt, sync::Arc, thread};
+use std::{
+    fmt,
+    sync::{Arc, Weak, atomic::AtomicU64},
+    thread,
+    time::Duration,
+};
 
 use super::{
     CollectiveError, CommunicatorId, Exchange, RankCall,
-    board::{Agreement, Joiner},
+    board::{Given, Told},
+    link::{Agreement, Gathering, Link},
     numbers::Numbers,
     waits::Waits,
 };
 use crate::{
     Context, Error, Result,
     backend::{Capability, Collects, Joining, RankTurns},
+    context::ContextCore,
     debug_text::DeviceName,
 };
 
@@ -28,7 +35,10 @@ const MOST_RANKS: usize = 1 << 16;
 pub struct Communicator<D: Collects> {
     pub(super) context: Context<D>,
     pub(super) raw: Arc<D::Communicator>,
-    pub(super) id: CommunicatorId,
+    link: Arc<Link>,
+    time_limit: Duration,
+    /// Is told when the communicator is over, as long as it is kept here.
+    _watcher: Option<Arc<Watcher<D>>>,
     pub(super) rank: usize,
     pub(super) ranks: usize,
     /// Calls so far.
@@ -89,25 +99,48 @@ impl<D: Collects> Communicator<D> {
             return Err(CollectiveError::TooMany { ranks, most: MOST_RANKS }.of(backend, OPERATION));
         }
         let turns = device.turns();
+        if turns.is_some() && id.service().is_some() {
+            // A backend that decides which rank's thread runs has no power over other processes.
+            return Err(CollectiveError::Apart(rank).of(backend, OPERATION));
+        }
         let mut call = RankCall::new(OPERATION, 0);
         call.count = ranks;
-        let joiner = Joiner { backend, context: Arc::as_ptr(&context.0).addr() };
         let waits = Waits::new(&call, turns.as_deref(), Some(id.time_limit()));
-        let board = &id.0.board;
-        if let Err(error) = board.join((rank, ranks), joiner, &call, &waits) {
-            return Err(error.of(backend, OPERATION));
-        }
-        let time_limit = id.time_limit();
-        let joining = Joining { place: &id.0.place, call: &call, rank, ranks, time_limit };
+        let own = (backend, Arc::as_ptr(&context.0).addr());
+        let link = match id.0.way.join((rank, ranks), own, &call, &waits) {
+            Ok(link) => Arc::new(link),
+            Err(error) => return Err(error.of(backend, OPERATION)),
+        };
+        let time_limit = link.time_limit().unwrap_or_else(|| id.time_limit());
+        let gathering =
+            Gathering { link: &link, turns: turns.as_deref(), time_limit, calls: AtomicU64::new(0) };
+        let joining = Joining { backend, place: id.0.place(), together: &gathering, rank, ranks, time_limit };
         let raw = match device.join(&joining) {
             Ok(raw) => Arc::new(raw),
             Err(error) => {
-                board.leave(rank, false, &waits);
+                link.leave(false, &waits);
                 return Err(error);
             }
         };
-        let (context, id) = (context.clone(), id.clone());
-        Ok(Self { context, raw, id, rank, ranks, calls: 1, turns, own_numbers: None })
+        // Where a backend decides which rank runs, none of them waits on its own.
+        let watcher = turns.is_none().then(|| Arc::new(Watcher::<D>::new(context, &raw)));
+        if let Some(watcher) = &watcher {
+            let watcher: Weak<Watcher<D>> = Arc::downgrade(watcher);
+            link.watch(watcher);
+        }
+        let (context, own_numbers) = (context.clone(), None);
+        Ok(Self {
+            context,
+            raw,
+            link,
+            time_limit,
+            _watcher: watcher,
+            rank,
+            ranks,
+            calls: 1,
+            turns,
+            own_numbers,
+        })
     }
 
     /// This rank, from 0.
@@ -152,7 +185,10 @@ impl<D: Collects> Communicator<D> {
     pub fn split(&mut self, color: Option<usize>) -> Result<Option<Self>> {
         let call = self.next_call("split");
         match self.agree(&call, color)?.group {
-            Some((id, rank, ranks)) => Ok(Some(Self::join(&self.context, &id, rank, ranks)?)),
+            Some((way, rank, ranks)) => {
+                let id = CommunicatorId::of(way, self.time_limit);
+                Ok(Some(Self::join(&self.context, &id, rank, ranks)?))
+            }
             None => Ok(None),
         }
     }
@@ -215,8 +251,8 @@ impl<D: Collects> Communicator<D> {
     /// A handle with which another thread may abort the communicator, while this one is in a call.
     #[must_use]
     pub fn aborter(&self) -> Aborter<D> {
-        let (raw, id, turns) = (Arc::clone(&self.raw), self.id.clone(), self.turns.clone());
-        Aborter { context: self.context.clone(), raw, id, turns }
+        let (raw, link, turns) = (Arc::clone(&self.raw), Arc::clone(&self.link), self.turns.clone());
+        Aborter { context: self.context.clone(), raw, link, turns }
     }
 
     /// The call that is made now.
@@ -240,8 +276,9 @@ impl<D: Collects> Communicator<D> {
     /// Waits until the other ranks make calls that fit.
     #[track_caller]
     pub(super) fn agree(&self, call: &RankCall, color: Option<usize>) -> Result<Agreement> {
-        let waits = Waits::new(call, self.turns.as_deref(), Some(self.id.time_limit()));
-        match self.id.0.board.agree(self.rank, call, color, &waits) {
+        let waits = Waits::new(call, self.turns.as_deref(), Some(self.time_limit));
+        let given = Given { color, bytes: Vec::new() };
+        match self.link.agree(call, given, &waits) {
             Ok(agreement) => Ok(agreement),
             Err(error) => {
                 self.context.device().abort(&self.raw);
@@ -256,7 +293,7 @@ impl<D: Collects> Communicator<D> {
     pub(super) fn give_up(&self, call: &RankCall, error: Error) -> Error {
         self.context.device().abort(&self.raw);
         let waits = Waits::new(call, self.turns.as_deref(), None);
-        let first = self.id.0.board.break_off(CollectiveError::Aborted, &waits);
+        let first = self.link.break_off(CollectiveError::Aborted, &waits);
         match &error {
             Error::Collective { error: CollectiveError::Aborted, backend, operation, .. } => {
                 first.of(backend, operation)
@@ -274,7 +311,7 @@ impl<D: Collects> Drop for Communicator<D> {
             // Nobody asks the board whether it is still there.
             self.context.device().abort(&self.raw);
         }
-        self.id.0.board.leave(self.rank, thread::panicking(), &waits);
+        self.link.leave(thread::panicking(), &waits);
     }
 }
 
@@ -290,11 +327,32 @@ impl<D: Collects> fmt::Debug for Communicator<D> {
     }
 }
 
+/// Gives the rank's part up when it is told that the communicator is over, so that a thread that waits for the device
+/// goes on. It keeps nothing alive.
+struct Watcher<D: Collects> {
+    context: Weak<ContextCore<D>>,
+    raw: Weak<D::Communicator>,
+}
+
+impl<D: Collects> Watcher<D> {
+    fn new(context: &Context<D>, raw: &Arc<D::Communicator>) -> Self {
+        Self { context: Arc::downgrade(&context.0), raw: Arc::downgrade(raw) }
+    }
+}
+
+impl<D: Collects> Told for Watcher<D> {
+    fn told(&self, _: &CollectiveError) {
+        if let (Some(context), Some(raw)) = (self.context.upgrade(), self.raw.upgrade()) {
+            context.device.abort(&raw);
+        }
+    }
+}
+
 /// Aborts a communicator from any thread; from [`Communicator::aborter`].
 pub struct Aborter<D: Collects> {
     context: Context<D>,
     raw: Arc<D::Communicator>,
-    id: CommunicatorId,
+    link: Arc<Link>,
     turns: Option<Arc<dyn RankTurns>>,
 }
 
@@ -304,15 +362,15 @@ impl<D: Collects> Aborter<D> {
     pub fn abort(&self) {
         let call = RankCall::new("abort", 0);
         let waits = Waits::new(&call, self.turns.as_deref(), None);
-        self.id.0.board.break_off(CollectiveError::Aborted, &waits);
+        self.link.break_off(CollectiveError::Aborted, &waits);
         self.context.device().abort(&self.raw);
     }
 }
 
 impl<D: Collects> Clone for Aborter<D> {
     fn clone(&self) -> Self {
-        let (raw, id, turns) = (Arc::clone(&self.raw), self.id.clone(), self.turns.clone());
-        Self { context: self.context.clone(), raw, id, turns }
+        let (raw, link, turns) = (Arc::clone(&self.raw), Arc::clone(&self.link), self.turns.clone());
+        Self { context: self.context.clone(), raw, link, turns }
     }
 }
 

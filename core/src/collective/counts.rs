@@ -54,8 +54,9 @@ impl RowCounts {
 
 /// The elements of a list that lie side by side, numbered through, at one place.
 fn rows(counts: &[usize], at: usize) -> Range<usize> {
-    let begin = counts.iter().take(at).sum();
-    begin..begin + counts.get(at).copied().unwrap_or(0)
+    // Another process may tell any numbers.
+    let begin = counts.iter().take(at).fold(0, |sum: usize, &count| sum.saturating_add(count));
+    begin..begin.saturating_add(counts.get(at).copied().unwrap_or(0))
 }
 
 /// Prints `[1, 2] sent, [0, 4] received`.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::RankStates;
-use crate::function::ElementType;
+use crate::{function::ElementType, processes::ProcessError};
 
 /// Why a call of several ranks failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +76,15 @@ pub enum CollectiveError {
     /// The communicator was aborted, or a call of another rank failed after all had come.
     #[error("the communicator was aborted")]
     Aborted,
+    /// Ranks that are processes did not find each other, or lost each other.
+    #[error("{0}")]
+    Processes(Box<ProcessError>),
+}
+
+impl From<ProcessError> for CollectiveError {
+    fn from(error: ProcessError) -> Self {
+        Self::Processes(Box::new(error))
+    }
 }
 
 impl CollectiveError {

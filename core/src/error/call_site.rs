@@ -7,7 +7,24 @@ use std::{cell::Cell, fmt, panic::Location};
 ///
 /// All values are equal, because the place is no part of the mistake.
 #[derive(Clone, Copy, Default)]
-pub struct CallSite(Option<&'static Location<'static>>);
+pub struct CallSite(Line);
+
+#[derive(Clone, Copy, Default)]
+enum Line {
+    #[default]
+    Unknown,
+    Here(&'static Location<'static>),
+    /// In another process.
+    Elsewhere(&'static Place),
+}
+
+/// A line of the program in another process.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) file: &'static str,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
 
 thread_local! {
     /// The recorded call that is being made again, while a recording is launched.
@@ -49,7 +66,7 @@ const STANDARD: &str = "/rustc/";
 
 impl CallSite {
     /// An unknown line.
-    pub const UNKNOWN: Self = Self(None);
+    pub const UNKNOWN: Self = Self(Line::Unknown);
 
     /// The line of the call; in a function that is `#[track_caller]`, the line of its caller. A line
     /// of this library, or of the standard library, is not the program's.
@@ -59,13 +76,30 @@ impl CallSite {
         let (location, (file, name)) = (call_location(), HERE);
         let sources = file.split_at(file.len() - name.len()).0;
         let is_of_a_library = [sources, STANDARD].iter().any(|prefix| location.file().starts_with(prefix));
-        Self((!is_of_a_library).then_some(location))
+        Self(if is_of_a_library { Line::Unknown } else { Line::Here(location) })
     }
 
-    /// The line, or `None` if it is unknown.
+    /// A line of a call of another process.
+    pub(crate) fn elsewhere(place: &'static Place) -> Self {
+        Self(Line::Elsewhere(place))
+    }
+
+    /// The file, line and column, wherever the call was made.
+    pub(crate) fn place(self) -> Option<(&'static str, u32, u32)> {
+        match self.0 {
+            Line::Unknown => None,
+            Line::Here(at) => Some((at.file(), at.line(), at.column())),
+            Line::Elsewhere(at) => Some((at.file, at.line, at.column)),
+        }
+    }
+
+    /// The line, or `None` if it is unknown or in another process.
     #[must_use]
     pub const fn location(self) -> Option<&'static Location<'static>> {
-        self.0
+        match self.0 {
+            Line::Here(location) => Some(location),
+            Line::Unknown | Line::Elsewhere(_) => None,
+        }
     }
 }
 
@@ -80,14 +114,14 @@ impl Eq for CallSite {}
 /// Prints the end of a message: `, at src/main.rs:12:5`, or nothing.
 impl fmt::Display for CallSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |location| write!(f, ", at {location}"))
+        self.place().map_or(Ok(()), |(file, line, column)| write!(f, ", at {file}:{line}:{column}"))
     }
 }
 
 impl fmt::Debug for CallSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(location) => write!(f, "CallSite({location})"),
+        match self.place() {
+            Some((file, line, column)) => write!(f, "CallSite({file}:{line}:{column})"),
             None => f.write_str("CallSite(unknown)"),
         }
     }

@@ -256,3 +256,17 @@ pub(crate) fn walks_and_files(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("NpzReader", &npz::NpzReader::new(writer.finish()?)?);
     Ok(())
 }
+
+pub(crate) fn launched(shown: &mut Shown) {
+    let read = |rank: &str| {
+        let known = ["WORLD_SIZE", "LOCAL_WORLD_SIZE"];
+        devarray::processes::Launched::from_variables(|name| match name {
+            "RANK" => Some(rank.to_owned()),
+            name => known.contains(&name).then(|| "1".to_owned()),
+        })
+    };
+    shown.add("ProcessError", &read("1").expect_err("rank 1 of 1"));
+    let launched = read("0").expect("rank 0 of 1");
+    shown.add("Launched", &launched);
+    shown.add("Launcher", &launched.launcher());
+}

@@ -23,9 +23,10 @@
 
 use std::{
     any::Any,
+    collections::BTreeMap,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -43,6 +44,7 @@ use crate::{
     context::Context,
     driver::BACKEND,
     event::{CudaEvent, Kind},
+    handle::locked,
     memory::CudaBuffer,
 };
 
@@ -52,8 +54,8 @@ const SHARED_OUT_BYTES: usize = 1 << 20;
 /// The places where ranks meet.
 #[derive(Debug, Default)]
 pub(super) struct Meetings {
-    contexts: Rendezvous<Arc<Context>>,
-    reached: Rendezvous<bool>,
+    /// The context of each rank that has joined.
+    contexts: Mutex<BTreeMap<usize, Arc<Context>>>,
     calls: Rendezvous<Given>,
     /// The end of a stage of each rank; none if it failed.
     stages: [Rendezvous<Option<Arc<CudaEvent>>>; 2],
@@ -92,25 +94,22 @@ impl Rank {
         meetings: &Arc<Meetings>,
         joining: &Joining<'_>,
     ) -> Result<Option<Self>> {
-        let (call, time_limit) = (joining.call(), joining.time_limit());
-        let who = Participant { number: 0, place: joining.rank(), count: joining.ranks(), call, turns: None };
-        let joined = || {
-            let context = device.context();
-            let met = meetings.contexts.meet(who, Arc::clone(context), time_limit);
-            let contexts = met.map_err(|error| error.of(BACKEND, call.operation))?;
-            let reaches = context.reach_all(contexts.all());
-            let reaches_all = matches!(reaches, Ok(true));
-            let met = meetings.reached.meet(who, reaches_all, time_limit);
-            let all = met.map_err(|error| error.of(BACKEND, call.operation))?.all().iter().all(|&all| all);
-            reaches.map(|_| all)
-        };
-        let direct = joined().inspect_err(|_| meetings.abort())?;
+        if !joining.is_one_process() {
+            return Ok(None);
+        }
+        locked(&meetings.contexts).insert(joining.rank(), Arc::clone(device.context()));
+        // All are in the list when this is over.
+        joining.gather(&[])?;
+        let contexts: Vec<_> = locked(&meetings.contexts).values().map(Arc::clone).collect();
+        let reaches_all = device.context().reach_all(&contexts)?;
+        let direct = joining.gather(&[u8::from(reaches_all)])?.iter().all(|told| told[..] == [1]);
+        let time_limit = joining.time_limit();
         Ok(direct.then(|| Self { meetings: Arc::clone(meetings), time_limit }))
     }
 
     /// Ends the exchanges that not all ranks have come to. The others are carried out.
     pub(super) fn abort(&self) {
-        self.meetings.abort();
+        self.meetings.calls.abort();
     }
 
     /// Enqueues the part of this rank in an exchange.
@@ -182,14 +181,6 @@ impl Rank {
             }
         }
         exchanging.wait_for(&ends)
-    }
-}
-
-impl Meetings {
-    fn abort(&self) {
-        self.contexts.abort();
-        self.reached.abort();
-        self.calls.abort();
     }
 }
 

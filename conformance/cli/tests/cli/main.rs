@@ -14,6 +14,8 @@ mod golden_calls;
 mod golden_compute;
 mod host;
 mod in_process;
+#[cfg(unix)]
+mod launch;
 #[cfg(target_os = "linux")]
 mod limits;
 mod map;

@@ -1,4 +1,5 @@
-//! Exchanges with other ranks: threads of this process, each with a device of its own.
+//! Exchanges with other ranks: threads of this process, each with a device of its own, or
+//! [processes](super::processes).
 //!
 //! # Why memory of another rank may be touched
 //!
@@ -27,11 +28,16 @@ use std::{ops::Range, ptr, sync::Arc, time::Duration};
 
 use devarray::{
     Result,
-    backend::{CollectOp, Collects, Exchange, Joining, Participant, Piece, RankTurns, Rendezvous, RowCounts},
+    backend::{
+        CollectOp, Collects, Exchange, Joining, Mesh, Participant, Piece, RankTurns, Rendezvous, RowCounts,
+    },
     collective::CollectiveError,
 };
 
-use super::HostDevice;
+use super::{
+    HostDevice,
+    processes::{self, share},
+};
 use crate::{
     HostStream, backend::BACKEND, execute, memory::DeviceMemory, stream::copy_bytes, threads::Threads,
 };
@@ -39,8 +45,17 @@ use crate::{
 /// The part of one rank in a communicator of [`HostDevice`]s.
 #[derive(Debug)]
 pub struct HostCommunicator {
-    ranks: Arc<Rendezvous<Given>>,
+    ranks: Ranks,
     time_limit: Duration,
+}
+
+/// The way to the other ranks.
+#[derive(Debug)]
+enum Ranks {
+    /// They are threads of this process.
+    Threads(Arc<Rendezvous<Given>>),
+    /// They are processes.
+    Processes(Mesh),
 }
 
 /// The elements of a rank; null where it has none.
@@ -63,10 +78,14 @@ unsafe impl Collects for HostDevice {
 
     #[track_caller]
     fn join(&self, joining: &Joining<'_>) -> Result<HostCommunicator> {
+        let time_limit = joining.time_limit();
+        if let Some(mesh) = Mesh::join(joining)? {
+            return Ok(HostCommunicator { ranks: Ranks::Processes(mesh), time_limit });
+        }
         let Some(ranks) = joining.shared(Rendezvous::default) else {
             return Err(CollectiveError::Apart(joining.rank()).of(BACKEND, "join"));
         };
-        Ok(HostCommunicator { ranks, time_limit: joining.time_limit() })
+        Ok(HostCommunicator { ranks: Ranks::Threads(ranks), time_limit })
     }
 
     #[track_caller]
@@ -84,8 +103,13 @@ unsafe impl Collects for HostDevice {
             counts: op.counts().cloned(),
         };
         let exchanged = stream.run(|device| {
+            let all = match &communicator.ranks {
+                Ranks::Threads(all) => all,
+                // SAFETY: it is the turn of the operation, and its elements are its own memory.
+                Ranks::Processes(mesh) => return unsafe { processes::exchange(&device.threads, mesh, op) },
+            };
             let who = Participant { number: op.number(), place, count: ranks.len(), call, turns: None };
-            let met = communicator.ranks.meet(who, given, communicator.time_limit)?;
+            let met = all.meet(who, given, communicator.time_limit)?;
             // SAFETY: what all ranks gave may be read and written until `met` is dropped.
             unsafe { exchange(&device.threads, op, place, met.all()) };
             Ok(())
@@ -94,7 +118,10 @@ unsafe impl Collects for HostDevice {
     }
 
     fn abort(&self, communicator: &HostCommunicator) {
-        communicator.ranks.abort();
+        match &communicator.ranks {
+            Ranks::Threads(ranks) => ranks.abort(),
+            Ranks::Processes(mesh) => mesh.abort(),
+        }
     }
 
     fn turns(&self) -> Option<Arc<dyn RankTurns>> {
@@ -120,8 +147,7 @@ unsafe fn exchange(threads: &Threads, op: &CollectOp<'_, DeviceMemory>, place: u
     if op.exchange() == Exchange::AllReduce {
         // Each element is combined once, by one rank, for all.
         let results: Vec<*mut u8> = given.iter().map(|of| of.result).collect();
-        let share = |rank: usize| op.count() / ranks * rank + op.count() % ranks * rank / ranks;
-        return combine(0, &results, share(place)..share(place + 1));
+        return combine(0, &results, share(op.count(), ranks, place));
     }
     for Piece { result_part, from, source_part } in op.exchange().pieces(op.rank(), ranks) {
         let bytes = op.result_part(result_part);

@@ -1,0 +1,58 @@
+//! One rank of several, started by any launcher: `devarray launch`, `mpirun`, `srun` or `torchrun`.
+//!
+//! ```text
+//! devarray launch -n 4 target/debug/examples/many_processes
+//! mpirun -n 4 target/debug/examples/many_processes
+//! srun -n 4 target/debug/examples/many_processes
+//! torchrun --nproc-per-node 4 --no-python target/debug/examples/many_processes
+//! ```
+//!
+//! It adds vectors of all ranks, hands others around, and checks the results.
+
+use std::error::Error;
+
+use devarray::{
+    Array, Context,
+    collective::{Combination, Communicator},
+    processes::Launched,
+};
+use devarray_host::HostDevice;
+
+const LEN: usize = 100_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let launched = Launched::from_environment()?;
+    println!("{launched}");
+    let context = Context::new(HostDevice::builder().threads(1).build())?;
+    let stream = context.stream()?;
+    let mut ranks = Communicator::from_environment(&context)?;
+    let (rank, count) = (ranks.rank(), ranks.ranks());
+
+    let own = Array::full(&stream, &[LEN], 1.0 + rank as f64)?;
+    let sum = ranks.all_reduce(&stream, Combination::Sum, &own)?.to_vec(&stream)?;
+    let due = (count * (count + 1)) as f64 / 2.0;
+    check(sum.iter().all(|&x| x == due), "the sum of all ranks")?;
+
+    let all = ranks.all_gather(&stream, &own)?.to_vec(&stream)?;
+    check((0..count).all(|from| all[from * LEN] == 1.0 + from as f64), "the elements of all ranks")?;
+
+    let mut given = Array::full(&stream, &[3], rank as f64)?;
+    ranks.broadcast(&stream, count - 1, &mut given)?;
+    check(given.to_vec(&stream)? == [(count - 1) as f64; 3], "the elements of the last rank")?;
+
+    // Each half on its own.
+    if let Some(mut half) = ranks.split(Some(rank % 2))? {
+        let one = Array::full(&stream, &[1], 1.0_f64)?;
+        let members = half.all_reduce(&stream, Combination::Sum, &one)?.to_vec(&stream)?;
+        check(members == [half.ranks() as f64], "the members of a half")?;
+        half.barrier()?;
+    }
+    // Nobody goes before all are done.
+    ranks.barrier()?;
+    println!("rank {rank} of {count} is right");
+    Ok(())
+}
+
+fn check(is_right: bool, what: &str) -> Result<(), String> {
+    if is_right { Ok(()) } else { Err(format!("{what} is wrong")) }
+}

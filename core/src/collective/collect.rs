@@ -67,7 +67,7 @@ impl<D: Collects> Communicator<D> {
             Some((combination, of)) if !combination.takes(of) => {
                 return Err(CollectiveError::NoMean(of).of(backend, operation));
             }
-            Some((combination, of)) => Some(combination.of(of, self.ranks)?),
+            Some((combination, of)) => Some(self.combinings.of(combination, of, self.ranks)?),
             None => None,
         };
         // Whatever may fail comes before the ranks agree: afterwards, all count on this one.
@@ -114,7 +114,7 @@ impl<D: Collects> Communicator<D> {
             count,
             counts: what.counts,
             item_bytes,
-            combining: combining.as_ref(),
+            combining: combining.as_deref(),
             source: source.as_ref().map(|of| of.allocation.buffer()),
             source_offset_bytes: source.as_ref().map_or(0, |of| place(of, source_part)),
             result: result.as_ref().map(|of| of.allocation.buffer()),

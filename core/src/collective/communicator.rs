@@ -10,6 +10,7 @@ use std::{
 use super::{
     CollectiveError, CommunicatorId, Exchange, RankCall,
     board::{Given, Told},
+    exchange::Combinings,
     link::{Agreement, Gathering, Link},
     numbers::Numbers,
     waits::Waits,
@@ -46,6 +47,7 @@ pub struct Communicator<D: Collects> {
     pub(super) turns: Option<Arc<dyn RankTurns>>,
     /// Numbers of exchanges that are not compared; none if they are.
     own_numbers: Option<Numbers>,
+    pub(super) combinings: Combinings,
 }
 
 impl<D: Collects> Communicator<D> {
@@ -140,6 +142,7 @@ impl<D: Collects> Communicator<D> {
             calls: 1,
             turns,
             own_numbers,
+            combinings: Combinings::default(),
         })
     }
 

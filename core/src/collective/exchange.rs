@@ -1,6 +1,6 @@
 //! The ways of elements between ranks, and their combinations.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::function::{ElementType, Function, FunctionError, primitive::Program};
 
@@ -44,7 +44,7 @@ impl Combination {
     }
 
     /// The functions that carry it out.
-    pub(super) fn of(self, element_type: ElementType, ranks: usize) -> Result<Combining, FunctionError> {
+    fn of(self, element_type: ElementType, ranks: usize) -> Result<Combining, FunctionError> {
         let text = match self {
             Self::Sum | Self::Mean => "x0 + x1",
             Self::Product => "x0 * x1",
@@ -98,6 +98,28 @@ impl Combining {
 impl fmt::Debug for Combining {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Combining({})", self.combination)
+    }
+}
+
+/// The combinations that a communicator has carried out, so that their functions are built once.
+#[derive(Default)]
+pub(super) struct Combinings(Vec<(ElementType, Arc<Combining>)>);
+
+impl Combinings {
+    pub(super) fn of(
+        &mut self,
+        combination: Combination,
+        of: ElementType,
+        ranks: usize,
+    ) -> Result<Arc<Combining>, FunctionError> {
+        let is_it =
+            |(known, with): &&(ElementType, Arc<Combining>)| (*known, with.combination) == (of, combination);
+        if let Some((_, known)) = self.0.iter().find(is_it) {
+            return Ok(Arc::clone(known));
+        }
+        let new = Arc::new(combination.of(of, ranks)?);
+        self.0.push((of, Arc::clone(&new)));
+        Ok(new)
     }
 }
 

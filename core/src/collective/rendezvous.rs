@@ -94,7 +94,7 @@ impl<T> Rendezvous<T> {
         loop {
             // First: who has come to a meeting of all has met, whatever happened since.
             if let Some(all) = meetings.open.get(&number).and_then(|meeting| meeting.all.clone()) {
-                return Ok(Met { of: self, who, all });
+                return Ok(Met { of: self, who, all, waits: true });
             }
             if !meetings.aborted && woke != Woke::Again {
                 meetings.aborted = true;
@@ -114,12 +114,15 @@ impl<T> Rendezvous<T> {
     }
 }
 
-/// The values of a meeting that all have come to. Dropping it blocks until the others are dropped.
+/// The values of a meeting that all have come to. Dropping it blocks until the others are dropped or
+/// [have left](Self::leave).
 #[must_use = "the meeting ends when it is dropped"]
 pub struct Met<'r, T> {
     of: &'r Rendezvous<T>,
     who: Participant<'r>,
     all: Arc<[T]>,
+    /// Whether dropping it waits for the others.
+    waits: bool,
 }
 
 impl<T> Met<'_, T> {
@@ -128,20 +131,41 @@ impl<T> Met<'_, T> {
     pub fn all(&self) -> &[T] {
         &self.all
     }
+
+    /// Leaves without waiting for the others, and keeps the values. The participants may be anywhere afterwards.
+    #[must_use]
+    pub fn leave(mut self) -> Arc<[T]> {
+        self.waits = false;
+        Arc::clone(&self.all)
+    }
+}
+
+impl<T> Meetings<T> {
+    /// One participant leaves. The last ends the meeting.
+    fn leave(&mut self, who: Participant<'_>) -> bool {
+        let meeting = self.open.get_mut(&who.number);
+        let is_last = meeting.is_some_and(|meeting| {
+            meeting.left += 1;
+            meeting.left == who.count
+        });
+        if is_last {
+            self.open.remove(&who.number);
+        }
+        is_last
+    }
 }
 
 impl<T> Drop for Met<'_, T> {
     fn drop(&mut self) {
-        let Participant { number, count, call, turns, .. } = self.who;
+        let Participant { number, call, turns, .. } = self.who;
         // Without a limit: the others are between two statements of a backend, and wait for nobody.
         let waits = Waits::new(call, turns, None);
         let mut meetings = lock(&self.of.meetings);
-        if let Some(meeting) = meetings.open.get_mut(&number) {
-            meeting.left += 1;
-            if meeting.left == count {
-                meetings.open.remove(&number);
-                waits.changed(&self.of.changed);
-            }
+        if meetings.leave(self.who) {
+            waits.changed(&self.of.changed);
+        }
+        if !self.waits {
+            return;
         }
         while meetings.open.contains_key(&number) {
             (meetings, _) = waits.wait(&self.of.meetings, &self.of.changed, meetings);
@@ -200,6 +224,27 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn who_leaves_does_not_wait_for_the_others() {
+        let meetings = Rendezvous::default();
+        let call = RankCall::new("all_gather", 0);
+        let who = |place| Participant { number: 0, place, count: 2, call: &call, turns: None };
+        thread::scope(|scope| {
+            let (left, leaves) = std::sync::mpsc::channel();
+            let meetings = &meetings;
+            scope.spawn(move || {
+                let met = meetings.meet(who(0), 'a', LONG).unwrap();
+                // Held until the other has left.
+                leaves.recv().unwrap();
+                drop(met);
+            });
+            let all = meetings.meet(who(1), 'b', LONG).unwrap().leave();
+            left.send(()).unwrap();
+            assert_eq!(all[..], ['a', 'b']);
+        });
+        assert!(lock(&meetings.meetings).open.is_empty(), "the last ends it");
     }
 
     #[test]

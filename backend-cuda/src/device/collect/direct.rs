@@ -144,8 +144,8 @@ impl Rank {
         let who = Participant { number: op.number(), place: at, count: all.len(), call, turns: None };
         // All come, or none: from here on, the others touch memory of this rank.
         let met = self.meetings.calls.meet(who, given, self.time_limit);
-        let met = met.map_err(|error| error.of(BACKEND, call.operation))?;
-        let exchanging = Exchanging { combiner, op, place: at, given: met.all() };
+        let given = met.map_err(|error| error.of(BACKEND, call.operation))?.leave();
+        let exchanging = Exchanging { combiner, op, place: at, given: &given };
         self.run(&exchanging, who)?;
         match result.as_ref().unwrap_or(&source) {
             Reached { own, room: Some(room) } if op.result().is_some() => {
@@ -166,12 +166,10 @@ impl Rank {
             let end = outcome.as_ref().ok().map(Arc::clone);
             // Nobody aborts these meetings, and all ranks come to them.
             let met = meetings.meet(who, end, Duration::MAX);
-            let met = met.map_err(|error| error.of(BACKEND, call.operation))?;
-            let of_others = met.all().iter().enumerate().filter(|(at, _)| others(at));
+            let all = met.map_err(|error| error.of(BACKEND, call.operation))?.leave();
+            let of_others = all.iter().enumerate().filter(|(at, _)| others(at));
             ends = of_others.filter_map(|(_, end)| end.clone()).collect();
-            let failed = met.all().iter().any(Option::is_none);
-            drop(met);
-            if failed {
+            if all.iter().any(Option::is_none) {
                 exchanging.wait_for(&ends)?;
                 return Err(match outcome {
                     Err(Failed::Error(error)) => error,

@@ -19,10 +19,10 @@ MOST = {
     "that of": (r"\bthat of\b", 1),
     "so many": (r"\b[Ss]o many\b", 0),
     "Those": (BEGIN + r"Those\b", 0),
-    "What": (BEGIN + r"What\b(?!.*\?)", 186),
-    "Which": (BEGIN + r"Which\b(?!.*\?)", 31),
-    "How": (BEGIN + r"How\b(?!.*\?)", 77),
-    "Who": (BEGIN + r"Whos?e?\b(?!.*\?)", 6),
+    "What": (BEGIN + r"What\b(?!.*\?)", 27),
+    "Which": (BEGIN + r"Which\b(?!.*\?)", 3),
+    "How": (BEGIN + r"How\b(?!.*\?)", 10),
+    "Who": (BEGIN + r"Whos?e?\b(?!.*\?)", 0),
 }
 # Headings and cells of pages may be noun clauses.
 SOURCES_ALONE = {"What", "Which", "How", "Who"}

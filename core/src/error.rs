@@ -4,8 +4,8 @@ mod call_site;
 
 use std::panic::Location;
 
+pub(crate) use call_site::made_again;
 pub use call_site::{CallSite, call_location};
-pub(crate) use call_site::{Place, made_again};
 use thiserror::Error;
 
 use crate::{

@@ -23,16 +23,45 @@ pub struct RankCall {
     pub peer: Option<usize>,
     /// Its number among the calls that the rank made on the communicator, from 0.
     pub number: u64,
-    /// The line of the call.
+    /// The line of the call; unknown if it was made in another process, though messages show it.
     pub site: CallSite,
+    /// The line, if it is in another process.
+    pub(super) elsewhere: Elsewhere,
 }
+
+/// The line of a call in another process. All are equal, like lines of this one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Elsewhere(pub(super) Option<&'static Place>);
+
+/// A line of a program.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) file: &'static str,
+    pub(super) line: u32,
+    pub(super) column: u32,
+}
+
+impl PartialEq for Elsewhere {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Elsewhere {}
 
 impl RankCall {
     /// A call without elements.
     #[track_caller]
     pub(crate) fn new(operation: &'static str, number: u64) -> Self {
         let (combination, peer, counts, site) = (None, None, None, CallSite::here());
-        Self { operation, combination, element_type: "", count: 0, counts, peer, number, site }
+        let elsewhere = Elsewhere::default();
+        Self { operation, combination, element_type: "", count: 0, counts, peer, number, site, elsewhere }
+    }
+
+    /// The file, line and column of the call, wherever it was made.
+    pub(super) fn place(&self) -> Option<(&'static str, u32, u32)> {
+        let here = || self.site.location().map(|at| (at.file(), at.line(), at.column()));
+        self.elsewhere.0.map(|at| (at.file, at.line, at.column)).or_else(here)
     }
 
     pub(super) fn is_send(&self) -> bool {
@@ -77,7 +106,11 @@ impl fmt::Display for RankCall {
             (Some(root), _) => write!(f, " with root {root}")?,
             (None, _) => {}
         }
-        write!(f, " (call {}{})", self.number, self.site)
+        write!(f, " (call {}", self.number)?;
+        if let Some((file, line, column)) = self.place() {
+            write!(f, ", at {file}:{line}:{column}")?;
+        }
+        f.write_str(")")
     }
 }
 

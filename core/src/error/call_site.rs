@@ -7,24 +7,7 @@ use std::{cell::Cell, fmt, panic::Location};
 ///
 /// All values are equal, because the place is no part of the mistake.
 #[derive(Clone, Copy, Default)]
-pub struct CallSite(Line);
-
-#[derive(Clone, Copy, Default)]
-enum Line {
-    #[default]
-    Unknown,
-    Here(&'static Location<'static>),
-    /// In another process.
-    Elsewhere(&'static Place),
-}
-
-/// A line of the program in another process.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) file: &'static str,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-}
+pub struct CallSite(Option<&'static Location<'static>>);
 
 thread_local! {
     /// The recorded call that is being made again, while a recording is launched.
@@ -66,7 +49,7 @@ const STANDARD: &str = "/rustc/";
 
 impl CallSite {
     /// An unknown line.
-    pub const UNKNOWN: Self = Self(Line::Unknown);
+    pub const UNKNOWN: Self = Self(None);
 
     /// The line of the call; in a function that is `#[track_caller]`, the line of its caller. A line
     /// of this library, or of the standard library, is not the program's.
@@ -76,30 +59,13 @@ impl CallSite {
         let (location, (file, name)) = (call_location(), HERE);
         let sources = file.split_at(file.len() - name.len()).0;
         let is_of_a_library = [sources, STANDARD].iter().any(|prefix| location.file().starts_with(prefix));
-        Self(if is_of_a_library { Line::Unknown } else { Line::Here(location) })
+        Self((!is_of_a_library).then_some(location))
     }
 
-    /// A line of a call of another process.
-    pub(crate) fn elsewhere(place: &'static Place) -> Self {
-        Self(Line::Elsewhere(place))
-    }
-
-    /// The file, line and column, wherever the call was made.
-    pub(crate) fn place(self) -> Option<(&'static str, u32, u32)> {
-        match self.0 {
-            Line::Unknown => None,
-            Line::Here(at) => Some((at.file(), at.line(), at.column())),
-            Line::Elsewhere(at) => Some((at.file, at.line, at.column)),
-        }
-    }
-
-    /// The line, or `None` if it is unknown or in another process.
+    /// The line, or `None` if it is unknown.
     #[must_use]
     pub const fn location(self) -> Option<&'static Location<'static>> {
-        match self.0 {
-            Line::Here(location) => Some(location),
-            Line::Unknown | Line::Elsewhere(_) => None,
-        }
+        self.0
     }
 }
 
@@ -114,14 +80,14 @@ impl Eq for CallSite {}
 /// Prints the end of a message: `, at src/main.rs:12:5`, or nothing.
 impl fmt::Display for CallSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.place().map_or(Ok(()), |(file, line, column)| write!(f, ", at {file}:{line}:{column}"))
+        self.0.map_or(Ok(()), |location| write!(f, ", at {location}"))
     }
 }
 
 impl fmt::Debug for CallSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place() {
-            Some((file, line, column)) => write!(f, "CallSite({file}:{line}:{column})"),
+        match self.0 {
+            Some(location) => write!(f, "CallSite({location})"),
             None => f.write_str("CallSite(unknown)"),
         }
     }

@@ -272,3 +272,16 @@ fn no_rank_0_is_an_error_in_time() {
     };
     assert!(matches!(*error, ProcessError::Unreachable { .. }), "{error}");
 }
+
+#[test]
+fn the_simulator_refuses_other_processes() {
+    let outcome = devarray_mock::Explore::new().run(|device| {
+        device.cluster(2, |rank| {
+            let id = CommunicatorId::listen("127.0.0.1:0", TIME_LIMIT).unwrap();
+            let joined = Communicator::join(&Context::new(rank.device())?, &id, rank.number(), 2);
+            assert_eq!(mistake(joined), CollectiveError::Apart(rank.number()));
+            Ok::<(), Error>(())
+        })
+    });
+    outcome.map_err(|failure| failure.to_string()).unwrap();
+}

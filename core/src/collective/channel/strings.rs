@@ -5,10 +5,7 @@
 
 use std::{collections::BTreeSet, sync::Mutex};
 
-use crate::{
-    error::{CallSite, Place},
-    lock::lock,
-};
+use crate::{collective::call::Place, lock::lock};
 
 /// Bytes of a text. The names of longer types are cut by whoever sends them.
 pub(super) const MOST_BYTES: usize = 512;
@@ -35,18 +32,18 @@ pub(super) fn kept(text: &str) -> Option<&'static str> {
 }
 
 /// The line of a call of another process.
-pub(super) fn site(file: &str, line: u32, column: u32) -> CallSite {
-    let Some(file) = kept(file) else { return CallSite::UNKNOWN };
+pub(super) fn site(file: &str, line: u32, column: u32) -> Option<&'static Place> {
+    let file = kept(file)?;
     let (place, mut places) = (Place { file, line, column }, lock(&PLACES));
     if let Some(&kept) = places.get(&place) {
-        return CallSite::elsewhere(kept);
+        return Some(kept);
     }
     if places.len() >= MOST_PLACES {
-        return CallSite::UNKNOWN;
+        return None;
     }
     let kept: &'static Place = Box::leak(Box::new(place));
     places.insert(kept);
-    CallSite::elsewhere(kept)
+    Some(kept)
 }
 
 #[cfg(test)]
@@ -58,6 +55,7 @@ mod tests {
         let (one, other) = (kept("all_reduce").unwrap(), kept(&String::from("all_reduce")).unwrap());
         assert_eq!(one.as_ptr(), other.as_ptr());
         assert_eq!(kept(&"x".repeat(MOST_BYTES + 1)), None);
-        assert_eq!(site("src/main.rs", 3, 5).to_string(), ", at src/main.rs:3:5");
+        let place = Place { file: "src/main.rs", line: 3, column: 5 };
+        assert_eq!(site("src/main.rs", 3, 5), Some(&place));
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn write_call(to: &mut Writer, call: &RankCall) {
     let combination = call.combination.and_then(|own| COMBINATIONS.iter().position(|&of| of == own));
     to.bytes(short(call.operation).as_bytes()).option(combination);
     to.bytes(short(call.element_type).as_bytes()).usize(call.count).option(call.peer).u64(call.number);
-    match call.site.place() {
+    match call.place() {
         Some((file, line, column)) => to.u8(1).bytes(short(file).as_bytes()).u32(line).u32(column),
         None => to.u8(0),
     };
@@ -75,10 +75,9 @@ pub(super) fn read_call(of: &mut Reader<'_>) -> Result<RankCall, Garbled> {
     let combination = of.option()?.map(|at| COMBINATIONS.get(at).copied().ok_or(Garbled)).transpose()?;
     let (element_type, count, peer, number) = (text(of)?, of.usize()?, of.option()?, of.u64()?);
     let mut call = RankCall::new(operation, number);
-    call.site = match of.u8()? {
-        0 => crate::CallSite::UNKNOWN,
-        _ => strings::site(of.text(MOST_BYTES)?, of.u32()?, of.u32()?),
-    };
+    if of.u8()? != 0 {
+        call.elsewhere.0 = strings::site(of.text(MOST_BYTES)?, of.u32()?, of.u32()?);
+    }
     if of.u8()? != 0 {
         let sent = read_counts(of)?;
         let received = if of.u8()? != 0 { Some(read_counts(of)?) } else { None };

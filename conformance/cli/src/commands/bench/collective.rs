@@ -26,8 +26,8 @@ use crate::{Status, backend::enough_devices, bench::median, limits, output::Outp
 A CASE is NAME;DTYPE@COUNT, such as \"all_reduce;f32@67108864\".
   NAME   all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, or send
   DTYPE  u8, i32, f32 or f64
-  COUNT  elements: of all_gather those of a result, else those that a rank gives; rounded up to whole parts
-Seconds are those of the slowest rank, for each of many calls in a row: a call whose ranks compare theirs first,
+  COUNT  elements that a rank gives, or gets from all_gather; rounded up to whole parts
+Seconds are the slowest rank's, for each of many calls in a row: a call whose ranks compare theirs first,
 and a call of an unchecked communicator. GB/s are of the bus: bytes a second, times 2(n-1)/n for all_reduce,
 (n-1)/n for all_gather, reduce_scatter and all_to_all, and 1 for broadcast and send, of n ranks.
 

@@ -4,6 +4,10 @@
 //! one is waited for.
 #![allow(unsafe_code)] // calls the library with the communicator it owns
 
+mod cut_off;
+
+pub(crate) use cut_off::Exchanges;
+
 use std::{
     fmt, ptr,
     sync::{Arc, Mutex, Weak},
@@ -14,6 +18,7 @@ use std::{
 use crate::{
     context::Context,
     driver::BACKEND,
+    event::CudaEvent,
     handle::locked,
     nccl::{Comm, Config, LIBRARY, Status, Table, UniqueId},
 };
@@ -38,6 +43,7 @@ pub(crate) struct Communicator {
     time_limit: Duration,
     /// None when it has ended.
     comm: Mutex<Option<Owned>>,
+    exchanges: Arc<Exchanges>,
 }
 
 /// A communicator of the library. It may be used by any thread, one at a time.
@@ -75,6 +81,7 @@ impl Communicator {
             shared: Arc::clone(shared),
             time_limit: joining.time_limit(),
             comm: Mutex::new((!comm.is_null()).then_some(Owned(comm))),
+            exchanges: Arc::default(),
         });
         locked(&shared.joined).push(Arc::downgrade(&communicator));
         communicator.finish(OPERATION, begun)?;
@@ -148,9 +155,28 @@ impl Communicator {
         self.abort();
     }
 
+    /// The exchanges, which outlive the communicator.
+    pub(crate) fn exchanges(&self) -> &Arc<Exchanges> {
+        &self.exchanges
+    }
+
+    /// Notes an exchange that was enqueued, with an event behind it.
+    pub(crate) fn note(&self, number: u64, end: CudaEvent) {
+        // An abort comes before, and then the exchange was cut off; or after, and finds it here.
+        let comm = locked(&self.comm);
+        self.exchanges.note(number, end);
+        if comm.is_none() {
+            self.exchanges.end();
+        }
+    }
+
     fn abort(&self) {
+        let owned = {
+            let mut comm = locked(&self.comm);
+            self.exchanges.end();
+            comm.take()
+        };
         // Out of the lock: the library waits for threads of its own.
-        let owned = locked(&self.comm).take();
         if let (Some(Owned(comm)), Ok(table)) = (owned, self.context.driver().nccl("abort")) {
             self.context.release("abort", |_| {
                 // SAFETY: the communicator is alive, and nobody has it any more.
@@ -195,6 +221,9 @@ impl Drop for Communicator {
                 // SAFETY: likewise; the pointer is to a local.
                 let asked = unsafe { (table.async_error)(comm, &raw mut status) };
                 status = if asked == 0 { status } else { asked };
+            }
+            if status != 0 {
+                self.exchanges.end();
             }
             // An abort ends one that waits for a rank that is gone.
             let end = if status == 0 { table.destroy } else { table.abort };

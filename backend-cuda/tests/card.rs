@@ -40,6 +40,7 @@ mod hardware_launch_arguments;
 mod hardware_orders;
 mod hardware_overlap;
 mod hardware_pages;
+mod hardware_processes;
 mod hardware_products;
 mod hardware_random;
 mod hardware_recorded;

@@ -11,6 +11,7 @@ use std::{
 use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced},
+    collective::CollectiveError,
     deferred_drop::{DeferredDrops, Reports},
     hazards::{HazardTracker, Position},
     lock::lock,
@@ -128,13 +129,20 @@ impl<D: Device> ContextCore<D> {
         lock(&self.tracker).host_waited(wait, &self.device);
     }
 
-    /// Notes a wait of the program. If the wait succeeded, returns the first index out of range
-    /// that it covers.
+    /// Notes a wait of the program. If the wait succeeded, tells of an exchange of ranks that it covers and that was
+    /// cut off, or of the first index out of range.
     pub(crate) fn program_waited(&self, end: Quiesced, wait: &Position) -> Quiesced {
         if !matches!(end, Quiesced::Done) {
             return end;
         }
-        match lock(&self.tracker).program_waited(wait, &self.device) {
+        let mut tracker = lock(&self.tracker);
+        let told = tracker.program_waited(wait, &self.device);
+        let cut_off = tracker.take_cut_off(wait);
+        drop(tracker);
+        if let Some(operation) = cut_off {
+            return Quiesced::Ended(CollectiveError::Aborted.of(self.backend(), operation));
+        }
+        match told {
             Some((error, call)) => Quiesced::Ended(Error::Index { backend: self.backend(), error, call }),
             None => Quiesced::Done,
         }

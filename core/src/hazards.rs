@@ -20,6 +20,7 @@
 
 mod access_log;
 mod covering;
+mod cut_off;
 mod footprint;
 mod hazard;
 mod index_errors;

@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 use devarray::{
     Result,
-    backend::{Capability, CollectOp, Collects, Joining, RankTurns},
+    backend::{Capability, CollectOp, Collects, CutOff, Joining, RankTurns},
     collective::CollectiveError,
 };
 
 use super::{CudaDevice, CudaStream};
 use crate::{
-    communicator::{Communicator, Shared},
+    communicator::{Communicator, Exchanges, Shared},
     driver::BACKEND,
     memory::CudaBuffer,
 };
@@ -85,6 +85,16 @@ unsafe impl Collects for CudaDevice {
         match &communicator.0 {
             Way::Direct(rank) => rank.abort(),
             Way::Library(library) => library.abort_all(),
+        }
+    }
+
+    fn cut_off(&self, communicator: &CudaCommunicator) -> Option<Arc<dyn CutOff>> {
+        match &communicator.0 {
+            Way::Direct(_) => None,
+            Way::Library(library) => {
+                let exchanges: Arc<dyn CutOff> = Arc::<Exchanges>::clone(library.exchanges());
+                Some(exchanges)
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use std::{num::NonZeroI32, sync::Arc};
 
 use devarray::{
-    Array, Context, Error, MappedArray,
+    Array, Context, Error, MappedArray, Order,
     collective::{CollectiveError, Combination},
 };
 use devarray_conformance::rank_programs::{Functions, RankProgram};
@@ -82,6 +82,42 @@ fn a_call_that_fails_on_one_rank_fails_on_all() {
         assert!(errors.iter().all(|error| library(error) || aborted(error)), "{name}: {errors:?}");
         drop(contexts);
         assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new(), "{name}");
+    }
+}
+
+/// An exchange of the library that an abort cuts off is told by the next wait that covers it, also on a stream that
+/// came after; one that was over is not.
+#[test]
+fn an_exchange_that_is_cut_off_is_told_by_a_wait() {
+    for is_over in [false, true] {
+        let fake = Fake::new();
+        let contexts = contexts(&fake, 2, true);
+        let told = ranks_of::on_each(
+            &contexts,
+            || fake.install(),
+            |context, ranks| {
+                let (stream, other) = (context.stream()?, context.stream()?);
+                let own = Array::<f32, _>::zeros(&stream, &[5])?;
+                let sum = ranks.all_reduce(&stream, Combination::Sum, &own)?;
+                // Comes after the exchange on another stream.
+                let copy = sum.view().to_contiguous(&other, Order::C)?;
+                ranks.barrier()?;
+                if ranks.rank() == 0 {
+                    fake.state(|state| state.query = if is_over { 0 } else { 600 });
+                    ranks.aborter().abort();
+                    fake.state(|state| state.query = 0);
+                }
+                drop(ranks.barrier());
+                let waits = [other.synchronize(), other.synchronize(), copy.to_vec(&other).map(drop)];
+                Ok((ranks.rank(), waits))
+            },
+        );
+        for (rank, [first, second, read]) in told.into_iter().map(Result::unwrap) {
+            // The fake knows both ranks' exchanges to be over, but for the one that aborts.
+            let cut = matches!(&first, Err(Error::Collective { error: CollectiveError::Aborted, .. }));
+            assert_eq!(cut, !is_over, "rank {rank}: {first:?}");
+            assert!(is_over == first.is_ok() && second.is_ok() && read.is_ok(), "{second:?} {read:?}");
+        }
     }
 }
 

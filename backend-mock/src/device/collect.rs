@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 
 use devarray::{
     Error, Result,
-    backend::{Capability, CollectOp, Collects, Joining, Participant, RankTurns, Rendezvous, call_location},
+    backend::{
+        Capability, CollectOp, Collects, CutOff, Joining, Participant, RankTurns, Rendezvous, call_location,
+    },
     collective::CollectiveError,
 };
 
@@ -87,6 +89,10 @@ unsafe impl Collects for MockDevice {
 
     fn abort(&self, communicator: &MockCommunicator) {
         communicator.ranks.meetings.abort();
+    }
+
+    fn cut_off(&self, _: &MockCommunicator) -> Option<Arc<dyn CutOff>> {
+        None // all are carried out
     }
 
     fn turns(&self) -> Option<Arc<dyn RankTurns>> {

@@ -67,8 +67,22 @@ pub unsafe trait Collects: Device {
     /// not block. Doing it again changes nothing.
     fn abort(&self, communicator: &Self::Communicator);
 
+    /// Tells later whether exchanges that were enqueued have been cut off: the communicator was given up before they
+    /// were over, so that their results hold anything. None if exchanges are always carried out.
+    fn cut_off(&self, communicator: &Self::Communicator) -> Option<Arc<dyn CutOff>>;
+
     /// The way to pass the turn on, where the backend decides which rank's thread runs; none if threads run freely.
     fn turns(&self) -> Option<Arc<dyn RankTurns>>;
+}
+
+/// The exchanges of one rank's part in a communicator that were cut off.
+///
+/// Core asks when a wait of the program covers an exchange, and the wait fails then. It may be asked when the
+/// communicator is gone.
+pub trait CutOff: Debug + Send + Sync {
+    /// Whether the exchange of this [number](CollectOp::number) was cut off. If one was, so were the later ones of the
+    /// communicator. Does not block.
+    fn cut_off(&self, number: u64) -> bool;
 }
 
 /// Passes a turn between the threads of ranks, for a backend that decides which of them runs.

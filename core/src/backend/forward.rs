@@ -170,6 +170,13 @@ macro_rules! capabilities {
                 match *communicator {}
             }
 
+            fn cut_off(
+                &self,
+                communicator: &Self::Communicator,
+            ) -> ::std::option::Option<::std::sync::Arc<dyn $crate::backend::CutOff>> {
+                match *communicator {}
+            }
+
             fn turns(&self) -> ::std::option::Option<::std::sync::Arc<dyn $crate::backend::RankTurns>> {
                 ::std::option::Option::None
             }

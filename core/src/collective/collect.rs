@@ -1,5 +1,7 @@
 //! The one way of an exchange: checked, packed, ordered, agreed on, enqueued.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::{CollectiveError, Combination, Communicator, Exchange, RankCall, RowCounts};
@@ -7,7 +9,7 @@ use crate::{
     Error, Result,
     allocation::AllocationAccess,
     array::ErasedArray,
-    backend::{CollectOp, Collects},
+    backend::{CollectOp, Collects, CutOff},
     function::ElementType,
     operations::Elements,
     stream::{StreamCore, StreamHandle},
@@ -124,7 +126,8 @@ impl<D: Collects> Communicator<D> {
         // noted when it is on the stream, as an event recorded before then does not cover it. Nothing that
         // conflicts comes between, because the elements are borrowed, or memory of this call.
         let enqueued = {
-            let _noted = Noted { stream, touches: &touches };
+            let exchange = self.cut_off.as_ref().map(|of| (number, operation, of));
+            let _noted = Noted { stream, touches: &touches, exchange };
             device.collect(&stream.raw, &self.raw, &op)
         };
         if let Err(error) = enqueued {
@@ -146,15 +149,20 @@ impl<D: Collects> Communicator<D> {
     }
 }
 
-/// Notes the accesses when it is dropped.
+/// Notes the accesses when it is dropped, and the exchange if it may be cut off.
 struct Noted<'n, 'a, D: Collects> {
     stream: &'n StreamCore<D>,
     touches: &'n [AllocationAccess<'a, D>],
+    exchange: Option<(u64, &'static str, &'n Arc<dyn CutOff>)>,
 }
 
 impl<D: Collects> Drop for Noted<'_, '_, D> {
     fn drop(&mut self) {
-        self.stream.submission().note(self.touches);
+        let mut submission = self.stream.submission();
+        submission.note(self.touches);
+        if let Some((number, operation, of)) = self.exchange {
+            submission.note_exchange(number, operation, of);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Context, Error, Result,
-    backend::{Capability, Collects, Joining, RankTurns},
+    backend::{Capability, Collects, CutOff, Joining, RankTurns},
     context::ContextCore,
     debug_text::DeviceName,
 };
@@ -48,6 +48,8 @@ pub struct Communicator<D: Collects> {
     /// Numbers of exchanges that are not compared; none if they are.
     own_numbers: Option<Numbers>,
     pub(super) combinings: Combinings,
+    /// Tells whether exchanges were cut off; none if they never are.
+    pub(super) cut_off: Option<Arc<dyn CutOff>>,
 }
 
 impl<D: Collects> Communicator<D> {
@@ -130,7 +132,7 @@ impl<D: Collects> Communicator<D> {
             let watcher: Weak<Watcher<D>> = Arc::downgrade(watcher);
             link.watch(watcher);
         }
-        let (context, own_numbers) = (context.clone(), None);
+        let (context, own_numbers, cut_off) = (context.clone(), None, device.cut_off(&raw));
         Ok(Self {
             context,
             raw,
@@ -143,6 +145,7 @@ impl<D: Collects> Communicator<D> {
             turns,
             own_numbers,
             combinings: Combinings::default(),
+            cut_off,
         })
     }
 

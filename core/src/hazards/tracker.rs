@@ -12,6 +12,7 @@ use std::{
 use super::{
     Clock, Covered, Footprint, Hazard, Mode, Position,
     access_log::{Access, AccessLog, Touch},
+    cut_off::Exchanges,
     index_errors::IndexErrors,
     lane::{Lane, RecordedEvent},
 };
@@ -36,6 +37,7 @@ pub(crate) struct HazardTracker<D: Device> {
     /// For each lane, how far the host knows the work to be finished.
     done: Clock,
     index_errors: IndexErrors<D>,
+    exchanges: Exchanges,
     pub(crate) statistics: Statistics,
     /// The ledger of live device memory.
     pub(crate) ledger: Ledger,
@@ -51,6 +53,7 @@ impl<D: Device> HazardTracker<D> {
             free: BTreeSet::new(),
             done: Clock::default(),
             index_errors: IndexErrors::default(),
+            exchanges: Exchanges::default(),
             statistics: Statistics::default(),
             ledger: Ledger::default(),
         };

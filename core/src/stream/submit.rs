@@ -12,12 +12,12 @@
 //! other's work. There an operation gets its turn and is noted under the lock; then it waits for its
 //! turn and runs without the lock.
 
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 use super::{Role, StreamCore};
 use crate::{
     CallSite, Result,
-    backend::{Device, Gathers, RunsAtOnce},
+    backend::{CutOff, Device, Gathers, RunsAtOnce},
     hazards::{HazardTracker, Position, RecordedEvent, Touch},
     lock::lock,
     statistics::Work,
@@ -167,6 +167,12 @@ impl<D: Device> Submission<'_, D> {
     pub(crate) fn note(&mut self, touches: &[impl Touch]) {
         let (lane, mode) = (self.stream.lane.index, self.stream.mode);
         self.tracker().note(lane, mode, touches);
+    }
+
+    /// Notes that the last operation is an exchange of ranks, which may be cut off.
+    pub(crate) fn note_exchange(&mut self, number: u64, operation: &'static str, of: &Arc<dyn CutOff>) {
+        let lane = self.stream.lane.index;
+        self.tracker().note_exchange(lane, number, operation, of);
     }
 
     /// Takes a number that makes later waits for the stream cover everything that it is ordered

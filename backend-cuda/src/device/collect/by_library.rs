@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     communicator::Communicator,
+    event::Kind,
     memory::CudaBuffer,
     nccl::{Comm, Table},
 };
@@ -41,7 +42,10 @@ pub(super) fn collect(
     let (source, result, ranks) = (place(op.source()), place(op.result()), op.participants().len());
     let exchanging = Exchanging { combiner, communicator, op, source, result, ranks };
     device.context().bound(combiner.operation)?;
-    exchanging.enqueue().inspect_err(|_| communicator.abort_all())
+    let enqueued = exchanging.enqueue().and_then(|()| stream.raw.record_as(Kind::Plain));
+    let end = enqueued.inspect_err(|_| communicator.abort_all())?;
+    communicator.note(op.number(), end);
+    Ok(())
 }
 
 /// One exchange.

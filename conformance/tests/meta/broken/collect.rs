@@ -5,7 +5,7 @@ use std::{ptr, sync::Arc};
 
 use devarray::{
     Result,
-    backend::{Capability, CollectOp, Collects, Exchange, Joining, RankTurns},
+    backend::{Capability, CollectOp, Collects, CutOff, Exchange, Joining, RankTurns},
 };
 
 use super::{Broken, BrokenStream, Bug, Placed};
@@ -58,6 +58,10 @@ unsafe impl<D: Collects> Collects for Broken<D> {
 
     fn abort(&self, communicator: &D::Communicator) {
         self.inner.abort(communicator);
+    }
+
+    fn cut_off(&self, communicator: &D::Communicator) -> Option<Arc<dyn CutOff>> {
+        self.inner.cut_off(communicator)
     }
 
     fn turns(&self) -> Option<Arc<dyn RankTurns>> {

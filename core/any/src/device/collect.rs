@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use devarray::{
     Result,
-    backend::{CollectOp, Collects, Joining, RankTurns},
+    backend::{CollectOp, Collects, CutOff, Joining, RankTurns},
 };
 
 use super::AnyDevice;
@@ -42,6 +42,12 @@ unsafe impl Collects for AnyDevice {
         on_each!((Self, self, device), (AnyCommunicator, communicator, communicator) => {
             device.abort(communicator);
         }, else ());
+    }
+
+    fn cut_off(&self, communicator: &AnyCommunicator) -> Option<Arc<dyn CutOff>> {
+        on_each!((Self, self, device), (AnyCommunicator, communicator, communicator) => {
+            device.cut_off(communicator)
+        }, else None)
     }
 
     fn turns(&self) -> Option<Arc<dyn RankTurns>> {

@@ -29,7 +29,8 @@ use std::{ops::Range, ptr, sync::Arc, time::Duration};
 use devarray::{
     Result,
     backend::{
-        CollectOp, Collects, Exchange, Joining, Mesh, Participant, Piece, RankTurns, Rendezvous, RowCounts,
+        CollectOp, Collects, CutOff, Exchange, Joining, Mesh, Participant, Piece, RankTurns, Rendezvous,
+        RowCounts,
     },
     collective::CollectiveError,
 };
@@ -122,6 +123,10 @@ unsafe impl Collects for HostDevice {
             Ranks::Threads(ranks) => ranks.abort(),
             Ranks::Processes(mesh) => mesh.abort(),
         }
+    }
+
+    fn cut_off(&self, _: &HostCommunicator) -> Option<Arc<dyn CutOff>> {
+        None // all are carried out
     }
 
     fn turns(&self) -> Option<Arc<dyn RankTurns>> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::HazardTracker;
 use crate::{
     CallSite,
-    backend::Device,
+    backend::{CutOff, Device},
     hazards::{
         AccessLog, Ask, Covered, Footprint, Position, RecordedEvent, Untold,
         access_log::Access,
@@ -38,9 +38,26 @@ impl<D: Device> HazardTracker<D> {
     }
 
     /// Whether a wait covers gathers that may have found an index out of range and have not
-    /// reported it.
+    /// reported it, or may cover exchanges that were cut off.
     pub(crate) fn may_tell(&self, wait: &Position) -> bool {
-        wait.covered.has_any()
+        wait.covered.has_any() || self.exchanges.any()
+    }
+
+    /// Notes that the last operation of a lane is an exchange of ranks, which may be cut off.
+    pub(crate) fn note_exchange(
+        &mut self,
+        lane: usize,
+        number: u64,
+        operation: &'static str,
+        of: &Arc<dyn CutOff>,
+    ) {
+        self.exchanges.note((lane, self.lanes[lane].sequence), number, operation, of);
+    }
+
+    /// Forgets the exchanges that a wait of the program covers, and returns the operation of the first that was cut
+    /// off.
+    pub(crate) fn take_cut_off(&mut self, wait: &Position) -> Option<&'static str> {
+        self.exchanges.take(wait, &self.done)
     }
 
     /// Notes that the last operation of a lane is a gather, which may find an index out of range.

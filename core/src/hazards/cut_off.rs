@@ -1,0 +1,131 @@
+//! Exchanges with other ranks that may be cut off: ended before their end, after they were enqueued. The next wait of
+//! the program that covers one tells.
+
+use std::sync::Arc;
+
+use super::{Clock, Position};
+use crate::backend::CutOff;
+
+/// Exchanges of a context beyond which neighbours are kept as one.
+const MOST: usize = 1024;
+
+/// An exchange that a wait has not covered yet.
+#[derive(Debug)]
+struct Exchange {
+    lane: usize,
+    sequence: u64,
+    number: u64,
+    operation: &'static str,
+    of: Arc<dyn CutOff>,
+}
+
+/// The exchanges of a context that no wait of the program has covered.
+#[derive(Debug, Default)]
+pub(super) struct Exchanges(Vec<Exchange>);
+
+impl Exchanges {
+    /// Notes an exchange, the last operation of a lane.
+    pub(super) fn note(
+        &mut self,
+        (lane, sequence): (usize, u64),
+        number: u64,
+        operation: &'static str,
+        of: &Arc<dyn CutOff>,
+    ) {
+        if self.0.len() >= MOST {
+            self.thin_out();
+        }
+        self.0.push(Exchange { lane, sequence, number, operation, of: Arc::clone(of) });
+    }
+
+    /// Keeps every other exchange of a lane and a communicator, each from where its neighbour before began. If an
+    /// exchange is cut off, so are the later ones of its communicator, so none is overlooked.
+    fn thin_out(&mut self) {
+        let mut kept: Vec<Exchange> = Vec::with_capacity(self.0.len());
+        for (at, exchange) in self.0.drain(..).enumerate() {
+            let same =
+                |last: &&mut Exchange| last.lane == exchange.lane && Arc::ptr_eq(&last.of, &exchange.of);
+            match kept.last_mut().filter(same) {
+                Some(last) if at % 2 == 1 => last.number = exchange.number,
+                _ => kept.push(exchange),
+            }
+        }
+        self.0 = kept;
+    }
+
+    /// Whether there is anything to ask for.
+    pub(super) fn any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Forgets the exchanges that a finished wait covers. Returns the operation of the first that was cut off.
+    /// Exchanges that are known to be over (`done`) count as covered: later work need not be ordered after them.
+    pub(super) fn take(&mut self, wait: &Position, done: &Clock) -> Option<&'static str> {
+        let mut told = None;
+        self.0.retain(|exchange| {
+            let Exchange { lane, sequence, number, operation, of } = exchange;
+            let own = wait.lane == *lane && wait.sequence >= *sequence;
+            let covered = own || wait.seen.of(*lane) >= *sequence || done.of(*lane) >= *sequence;
+            if covered && told.is_none() && of.cut_off(*number) {
+                told = Some(*operation);
+            }
+            !covered
+        });
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::lock::lock;
+
+    #[derive(Debug, Default)]
+    struct From(Mutex<Option<u64>>);
+
+    impl CutOff for From {
+        fn cut_off(&self, number: u64) -> bool {
+            lock(&self.0).is_some_and(|from| number >= from)
+        }
+    }
+
+    fn wait(lane: usize, sequence: u64) -> Position {
+        Position { lane, sequence, ..Position::default() }
+    }
+
+    #[test]
+    fn the_first_wait_that_covers_a_cut_exchange_tells_once() {
+        let (of, mut exchanges) = (Arc::new(From::default()), Exchanges::default());
+        let shared: Arc<dyn CutOff> = Arc::<From>::clone(&of);
+        for number in 0..4 {
+            exchanges.note((1, 10 * (number + 1)), number, "all_reduce", &shared);
+        }
+        *lock(&of.0) = Some(2);
+        assert_eq!(exchanges.take(&wait(1, 25), &Clock::default()), None, "two are over");
+        assert_eq!(exchanges.take(&wait(2, 99), &Clock::default()), None, "of another lane");
+        let mut after = wait(2, 100);
+        after.seen.raise(1, 30);
+        assert_eq!(exchanges.take(&after, &Clock::default()), Some("all_reduce"));
+        assert_eq!(exchanges.take(&after, &Clock::default()), None);
+        assert!(exchanges.any());
+        let mut done = Clock::default();
+        done.raise(1, 40);
+        assert_eq!(exchanges.take(&wait(2, 101), &done), Some("all_reduce"), "known to be over");
+        assert!(!exchanges.any());
+    }
+
+    #[test]
+    fn no_cut_exchange_is_overlooked_where_there_are_many() {
+        let (of, mut exchanges) = (Arc::new(From::default()), Exchanges::default());
+        let shared: Arc<dyn CutOff> = Arc::<From>::clone(&of);
+        let many = 5000;
+        for number in 0..many {
+            exchanges.note((1, number + 1), number, "broadcast", &shared);
+        }
+        assert!(exchanges.0.len() <= MOST);
+        *lock(&of.0) = Some(many - 1);
+        assert_eq!(exchanges.take(&wait(1, many), &Clock::default()), Some("broadcast"));
+    }
+}

@@ -7,7 +7,8 @@
 //! torchrun --nproc-per-node 4 --no-python target/debug/examples/many_processes
 //! ```
 //!
-//! It adds vectors of all ranks, hands others around, and checks the results.
+//! Each rank takes the GPU of its number on its machine, or the CPU where there is none. It adds vectors of all ranks,
+//! hands others around, and checks the results.
 
 use std::error::Error;
 
@@ -16,6 +17,7 @@ use devarray::{
     collective::{Combination, Communicator},
     processes::Launched,
 };
+use devarray_any::AnyDevice;
 use devarray_host::HostDevice;
 
 const LEN: usize = 100_000;
@@ -23,7 +25,7 @@ const LEN: usize = 100_000;
 fn main() -> Result<(), Box<dyn Error>> {
     let launched = Launched::from_environment()?;
     println!("{launched}");
-    let context = Context::new(HostDevice::builder().threads(1).build())?;
+    let context = Context::new(device(launched.local_rank())?)?;
     let stream = context.stream()?;
     let mut ranks = Communicator::from_environment(&context)?;
     let (rank, count) = (ranks.rank(), ranks.ranks());
@@ -51,6 +53,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     ranks.barrier()?;
     println!("rank {rank} of {count} is right");
     Ok(())
+}
+
+/// The GPU of this number, or the CPU, whose cores the ranks share.
+fn device(number: usize) -> Result<AnyDevice, Box<dyn Error>> {
+    Ok(match AnyDevice::best()?.backend() {
+        "cuda" => AnyDevice::named(&format!("cuda:{number}"))?,
+        _ => HostDevice::builder().threads(1).build().into(),
+    })
 }
 
 fn check(is_right: bool, what: &str) -> Result<(), String> {

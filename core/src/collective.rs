@@ -27,8 +27,8 @@
 //! # Blocking
 //!
 //! Ranks compare their calls before anything is enqueued: the operation, the combination, the type of
-//! the elements, their number, and the root; and the counts of rows, if the call takes such. So **each call blocks the host until all ranks it needs
-//! have made it**, up to the time limit of the [id](CommunicatorId::with_time_limit). No call waits
+//! the elements, their number, the root, and the counts of rows, if the call takes such. So **each call
+//! blocks the host until all ranks it needs have made it**, up to the time limit of the [id](CommunicatorId::with_time_limit). No call waits
 //! for what is on a stream, unless the device runs operations when they are enqueued. [Unchecked
 //! communicators](Communicator::into_unchecked) compare nothing and do not block for that.
 //!

@@ -200,8 +200,8 @@ impl<D: Collects> Communicator<D> {
     }
 
     /// Returns this communicator as one that enqueues exchanges without comparing the calls of ranks before.
-    /// Its calls do not block until the other ranks have made theirs, unless the device runs operations when they
-    /// are enqueued: a small exchange takes no longer than the device needs.
+    /// Its calls need not block until the other ranks have made theirs. They do where ranks reach each other's
+    /// memory, which is lent by the call: between threads on the CPU and between CUDA devices of one process.
     ///
     /// [`barrier`](Self::barrier), [`split`](Self::split) and
     /// [`all_to_all_counted`](Self::all_to_all_counted) compare calls all the same, and communicators of a

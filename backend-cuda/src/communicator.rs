@@ -24,7 +24,7 @@ use crate::{
 };
 use devarray::{Error, Result, backend::Joining, collective::CollectiveError};
 
-/// How long the end of a communicator may take before it is aborted.
+/// The time that the end of a communicator may take beyond its exchanges, before it is aborted.
 const END_LIMIT: Duration = Duration::from_secs(5);
 /// Polls in a row before a thread sleeps between them.
 const EAGER_POLLS: u32 = 2000;
@@ -161,13 +161,18 @@ impl Communicator {
     }
 
     /// Notes an exchange that was enqueued, with an event behind it.
-    pub(crate) fn note(&self, number: u64, end: CudaEvent) {
-        // An abort comes before, and then the exchange was cut off; or after, and finds it here.
+    ///
+    /// # Errors
+    ///
+    /// The communicator has been aborted meanwhile.
+    pub(crate) fn note(&self, operation: &'static str, number: u64, end: CudaEvent) -> Result<()> {
+        // An abort comes before, or it comes after and finds the exchange here.
         let comm = locked(&self.comm);
-        self.exchanges.note(number, end);
         if comm.is_none() {
-            self.exchanges.end();
+            return Err(aborted(operation));
         }
+        self.exchanges.note(number, end);
+        Ok(())
     }
 
     fn abort(&self) {
@@ -216,7 +221,9 @@ impl Drop for Communicator {
             // SAFETY: the communicator is alive, and this is its last owner.
             let mut status = unsafe { (table.finalize)(comm) };
             let begun = Instant::now();
-            while status == Status::IN_PROGRESS.0 && begun.elapsed() < END_LIMIT {
+            // Exchanges that all have come to are carried out, however long other ranks take to reach them.
+            let limit = if self.exchanges.may_run() { self.time_limit.max(END_LIMIT) } else { END_LIMIT };
+            while status == Status::IN_PROGRESS.0 && begun.elapsed() < limit {
                 thread::sleep(PAUSE);
                 // SAFETY: likewise; the pointer is to a local.
                 let asked = unsafe { (table.async_error)(comm, &raw mut status) };

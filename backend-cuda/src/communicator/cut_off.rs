@@ -31,6 +31,11 @@ impl Exchanges {
         lists.running.push_back((number, end));
     }
 
+    /// Whether an exchange may not be over yet.
+    pub(super) fn may_run(&self) -> bool {
+        locked(&self.0).running.back().is_some_and(|(_, end)| !matches!(end.query(), Ok(true)))
+    }
+
     /// The communicator is about to be aborted: exchanges that are not over are cut off.
     pub(super) fn end(&self) {
         let Lists { running, cut_off } = &mut *locked(&self.0);

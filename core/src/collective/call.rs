@@ -15,6 +15,8 @@ pub struct RankCall {
     pub combination: Option<Combination>,
     /// The type of the elements; empty if there are none.
     pub element_type: &'static str,
+    /// Bytes of an element.
+    pub(super) item_bytes: usize,
     /// Elements of one part; of one row, if rows are counted.
     pub count: usize,
     /// The rows for each rank and from each, if the call counts them.
@@ -55,7 +57,18 @@ impl RankCall {
     pub(crate) fn new(operation: &'static str, number: u64) -> Self {
         let (combination, peer, counts, site) = (None, None, None, CallSite::here());
         let elsewhere = Elsewhere::default();
-        Self { operation, combination, element_type: "", count: 0, counts, peer, number, site, elsewhere }
+        Self {
+            operation,
+            combination,
+            element_type: "",
+            item_bytes: 0,
+            count: 0,
+            counts,
+            peer,
+            number,
+            site,
+            elsewhere,
+        }
     }
 
     /// The file, line and column of the call, wherever it was made.
@@ -83,6 +96,8 @@ impl RankCall {
         let same = self.is_of_two() || (self.operation, self.peer) == (other.operation, other.peer);
         same && self.combination == other.combination
             && (self.element_type, self.count) == (other.element_type, other.count)
+            // Types of one name need not be one type.
+            && self.item_bytes == other.item_bytes
     }
 }
 

@@ -1,6 +1,6 @@
 //! The one way of an exchange: checked, packed, ordered, agreed on, enqueued.
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use smallvec::SmallVec;
 
@@ -42,6 +42,7 @@ impl<D: Collects> Communicator<D> {
         let mut call = self.next_call(what.operation);
         (call.combination, call.peer) = (what.combination.map(|(combination, _)| combination), what.peer);
         (call.element_type, call.count) = (what.element_type, what.count);
+        call.item_bytes = what.source.iter().chain(&what.result).map(|of| of.item_bytes).next().unwrap_or(0);
         call.counts = what.counts.cloned();
         match self.enqueue(on, what, &call) {
             // Nobody compares its next call with calls of the others, which may be ahead.
@@ -128,7 +129,10 @@ impl<D: Collects> Communicator<D> {
         let enqueued = {
             let exchange = self.cut_off.as_ref().map(|of| (number, operation, of));
             let _noted = Noted { stream, touches: &touches, exchange };
-            device.collect(&stream.raw, &self.raw, &op)
+            let breaking = BreakingOff { communicator: self, is_over: Cell::new(false) };
+            let enqueued = device.collect(&stream.raw, &self.raw, &op);
+            breaking.is_over.set(true);
+            enqueued
         };
         if let Err(error) = enqueued {
             return Err(self.give_up(call, error));
@@ -146,6 +150,20 @@ impl<D: Collects> Communicator<D> {
             _ => return Ok(()),
         };
         Err(error.of(self.context.0.backend(), operation))
+    }
+}
+
+/// Ends the communicator for all ranks if a backend panics in an exchange, as the others count on this rank.
+struct BreakingOff<'b, D: Collects> {
+    communicator: &'b Communicator<D>,
+    is_over: Cell<bool>,
+}
+
+impl<D: Collects> Drop for BreakingOff<'_, D> {
+    fn drop(&mut self) {
+        if !self.is_over.get() {
+            self.communicator.aborter().abort();
+        }
     }
 }
 

@@ -293,6 +293,16 @@ impl<D: Collects> Communicator<D> {
         }
     }
 
+    /// Passes an outcome on. If nobody compares calls, an error ends the communicator: the other ranks count on this
+    /// one.
+    #[track_caller]
+    pub(super) fn or_end<R>(&self, outcome: Result<R>) -> Result<R> {
+        match outcome {
+            Err(error) if self.is_unchecked() => Err(self.give_up(&RankCall::new("end", self.calls), error)),
+            outcome => outcome,
+        }
+    }
+
     /// Ends the communicator, as a call failed after all ranks had come. The error of the call, or the
     /// first of all ranks.
     #[track_caller]
@@ -316,6 +326,7 @@ impl<D: Collects> Drop for Communicator<D> {
         if self.is_unchecked() && self.turns.is_none() && thread::panicking() {
             // Nobody asks the board whether it is still there.
             self.context.device().abort(&self.raw);
+            self.link.break_off(CollectiveError::Aborted, &waits);
         }
         self.link.leave(thread::panicking(), &waits);
     }

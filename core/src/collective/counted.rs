@@ -58,15 +58,15 @@ impl<D: Collects> Communicator<D> {
         send_counts: &[usize],
     ) -> Result<(Array<T, D>, Vec<usize>)> {
         let view = source.as_array_view();
-        let row = check_rows(view.shape(), send_counts, self.ranks)?;
+        let row = self.or_end(check_rows(view.shape(), send_counts, self.ranks))?;
         let mut call = self.next_call("all_to_all_counted");
         call.element_type = std::any::type_name::<T>();
-        call.count = row.iter().product();
+        (call.item_bytes, call.count) = (size_of::<T>(), row.iter().product());
         call.counts = Some(RowCounts::new(send_counts, None));
         let received = self.agree(&call, None)?.received;
-        let total = total(&received)?;
+        let total = self.or_end(total(&received))?;
         let shape: crate::layout::Axes<usize> = [total].iter().chain(row).copied().collect();
-        let mut result = Array::uninit(stream, &shape)?;
+        let mut result = self.or_end(Array::uninit(stream, &shape))?;
         self.all_to_all_counted_into(stream, &*view, send_counts, &mut result, &received)?;
         Ok((result, received))
     }
@@ -92,8 +92,9 @@ impl<D: Collects> Communicator<D> {
         receive_counts: &[usize],
     ) -> Result<()> {
         let (source, result) = (source.as_array_view(), result.as_array_view_mut());
-        let row = check_rows(source.shape(), send_counts, self.ranks)?;
-        check_shape(row, check_rows(result.shape(), receive_counts, self.ranks)?)?;
+        let row = self.or_end(check_rows(source.shape(), send_counts, self.ranks))?;
+        let result_row = self.or_end(check_rows(result.shape(), receive_counts, self.ranks))?;
+        self.or_end(check_shape(row, result_row))?;
         let counts = RowCounts::new(send_counts, Some(receive_counts));
         // Rows without elements are exchanged by nobody.
         let count = row.iter().product();

@@ -50,7 +50,7 @@ impl<D: Collects> Communicator<D> {
     ) -> Result<Array<T, D>> {
         let view = source.as_array_view();
         let shape: crate::layout::Axes<usize> = [self.ranks].iter().chain(view.shape()).copied().collect();
-        let mut result = Array::uninit(stream, &shape)?;
+        let mut result = self.or_end(Array::uninit(stream, &shape))?;
         self.all_gather_into(stream, &*view, &mut result)?;
         Ok(result)
     }
@@ -69,7 +69,8 @@ impl<D: Collects> Communicator<D> {
         result: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
         let (source, result) = (source.as_array_view(), result.as_array_view_mut());
-        check_shape(source.shape(), check_parts(result.shape(), self.ranks)?)?;
+        let part = self.or_end(check_parts(result.shape(), self.ranks))?;
+        self.or_end(check_shape(source.shape(), part))?;
         let (count, of) = (source.layout().len(), ("all_gather", Exchange::AllGather, None));
         self.move_elements::<T>(stream, of, count, Some(source.elements()), Some(result.elements()))
     }
@@ -89,7 +90,7 @@ impl<D: Collects> Communicator<D> {
         elements: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
         let view = elements.as_array_view_mut();
-        check_parts(view.shape(), self.ranks)?;
+        self.or_end(check_parts(view.shape(), self.ranks))?;
         self.collect(
             stream,
             &Exchanged {
@@ -123,7 +124,7 @@ impl<D: Collects> Communicator<D> {
         source: &impl AsArrayView<T, D>,
     ) -> Result<Array<T, D>> {
         let view = source.as_array_view();
-        let mut result = Array::uninit(stream, view.shape())?;
+        let mut result = self.or_end(Array::uninit(stream, view.shape()))?;
         self.all_to_all_into(stream, &*view, &mut result)?;
         Ok(result)
     }
@@ -142,8 +143,8 @@ impl<D: Collects> Communicator<D> {
         result: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
         let (source, result) = (source.as_array_view(), result.as_array_view_mut());
-        check_parts(source.shape(), self.ranks)?;
-        check_shape(source.shape(), result.shape())?;
+        self.or_end(check_parts(source.shape(), self.ranks))?;
+        self.or_end(check_shape(source.shape(), result.shape()))?;
         let (count, of) = (source.layout().len() / self.ranks, ("all_to_all", Exchange::AllToAll, None));
         self.move_elements::<T>(stream, of, count, Some(source.elements()), Some(result.elements()))
     }
@@ -183,7 +184,7 @@ impl<D: Collects> Communicator<D> {
         from: usize,
         shape: &[usize],
     ) -> Result<Array<T, D>> {
-        let mut result = Array::uninit(stream, shape)?;
+        let mut result = self.or_end(Array::uninit(stream, shape))?;
         self.receive_into(stream, from, &mut result)?;
         Ok(result)
     }

@@ -33,7 +33,7 @@ impl<D: Collects> Communicator<D> {
         source: &impl AsArrayView<T, D>,
     ) -> Result<Array<T, D>> {
         let view = source.as_array_view();
-        let mut result = Array::uninit(stream, view.shape())?;
+        let mut result = self.or_end(Array::uninit(stream, view.shape()))?;
         self.all_reduce_into(stream, combination, &*view, &mut result)?;
         Ok(result)
     }
@@ -53,7 +53,7 @@ impl<D: Collects> Communicator<D> {
         result: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
         let (source, result) = (source.as_array_view(), result.as_array_view_mut());
-        check_shape(source.shape(), result.shape())?;
+        self.or_end(check_shape(source.shape(), result.shape()))?;
         let (source, result) = (Some(source.elements()), Some(result.elements()));
         self.reduce_with::<T>(stream, ("all_reduce", Exchange::AllReduce, None), combination, source, result)
     }
@@ -91,7 +91,8 @@ impl<D: Collects> Communicator<D> {
         source: &impl AsArrayView<T, D>,
     ) -> Result<Option<Array<T, D>>> {
         let view = source.as_array_view();
-        let mut result = if root == self.rank { Some(Array::uninit(stream, view.shape())?) } else { None };
+        let mut result =
+            if root == self.rank { Some(self.or_end(Array::uninit(stream, view.shape()))?) } else { None };
         let of = ("reduce", Exchange::Reduce { root }, Some(root));
         let written = result.as_mut().map(Array::view_mut);
         let written = written.as_ref().map(ArrayViewMut::elements);
@@ -142,7 +143,8 @@ impl<D: Collects> Communicator<D> {
         source: &impl AsArrayView<T, D>,
     ) -> Result<Array<T, D>> {
         let view = source.as_array_view();
-        let mut result = Array::uninit(stream, check_parts(view.shape(), self.ranks)?)?;
+        let part = self.or_end(check_parts(view.shape(), self.ranks))?;
+        let mut result = self.or_end(Array::uninit(stream, part))?;
         self.reduce_scatter_into(stream, combination, &*view, &mut result)?;
         Ok(result)
     }
@@ -162,7 +164,8 @@ impl<D: Collects> Communicator<D> {
         result: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
         let (source, result) = (source.as_array_view(), result.as_array_view_mut());
-        check_shape(check_parts(source.shape(), self.ranks)?, result.shape())?;
+        let part = self.or_end(check_parts(source.shape(), self.ranks))?;
+        self.or_end(check_shape(part, result.shape()))?;
         let (source, result) = (Some(source.elements()), Some(result.elements()));
         let of = ("reduce_scatter", Exchange::ReduceScatter, None);
         self.reduce_with::<T>(stream, of, combination, source, result)
@@ -184,7 +187,7 @@ impl<D: Collects> Communicator<D> {
         elements: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
         let view = elements.as_array_view_mut();
-        check_parts(view.shape(), self.ranks)?;
+        self.or_end(check_parts(view.shape(), self.ranks))?;
         let both = [Some(view.elements()), Some(view.elements())];
         self.in_place::<T>(stream, ("reduce_scatter", Exchange::ReduceScatter, None), combination, both)
     }

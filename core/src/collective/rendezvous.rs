@@ -3,7 +3,14 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Condvar, Mutex},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{
+            AtomicBool,
+            Ordering::{Acquire, Release},
+        },
+    },
+    thread,
     time::Duration,
 };
 
@@ -36,6 +43,8 @@ struct Meeting<T> {
     /// All values, once all have come.
     all: Option<Arc<[T]>>,
     left: usize,
+    /// Whether a participant unwound while it held them.
+    failed: Arc<AtomicBool>,
 }
 
 /// A participant of a meeting.
@@ -83,7 +92,12 @@ impl<T> Rendezvous<T> {
         if meetings.aborted {
             return Err(CollectiveError::Aborted);
         }
-        let new = || Meeting { came: (0..count).map(|_| None).collect(), all: None, left: 0 };
+        let new = || Meeting {
+            came: (0..count).map(|_| None).collect(),
+            all: None,
+            left: 0,
+            failed: Arc::default(),
+        };
         let meeting = meetings.open.entry(number).or_insert_with(new);
         meeting.came[place] = Some(value);
         if meeting.came.iter().all(Option::is_some) {
@@ -93,8 +107,11 @@ impl<T> Rendezvous<T> {
         let mut woke = Woke::Again;
         loop {
             // First: who has come to a meeting of all has met, whatever happened since.
-            if let Some(all) = meetings.open.get(&number).and_then(|meeting| meeting.all.clone()) {
-                return Ok(Met { of: self, who, all, waits: true });
+            if let Some(meeting) = meetings.open.get(&number)
+                && let Some(all) = meeting.all.clone()
+            {
+                let failed = Arc::clone(&meeting.failed);
+                return Ok(Met { of: self, who, all, failed, waits: true });
             }
             if !meetings.aborted && woke != Woke::Again {
                 meetings.aborted = true;
@@ -121,6 +138,7 @@ pub struct Met<'r, T> {
     of: &'r Rendezvous<T>,
     who: Participant<'r>,
     all: Arc<[T]>,
+    failed: Arc<AtomicBool>,
     /// Whether dropping it waits for the others.
     waits: bool,
 }
@@ -130,6 +148,17 @@ impl<T> Met<'_, T> {
     #[must_use]
     pub fn all(&self) -> &[T] {
         &self.all
+    }
+
+    /// Blocks until the others are dropped or [have left](Self::leave), as dropping it does.
+    ///
+    /// # Errors
+    ///
+    /// [`Aborted`](CollectiveError::Aborted): the thread of a participant panicked while it held its own.
+    pub fn end(self) -> Result<(), CollectiveError> {
+        let failed = Arc::clone(&self.failed);
+        drop(self);
+        if failed.load(Acquire) { Err(CollectiveError::Aborted) } else { Ok(()) }
     }
 
     /// Leaves without waiting for the others, and keeps the values. The participants may be anywhere afterwards.
@@ -161,6 +190,9 @@ impl<T> Drop for Met<'_, T> {
         // Without a limit: the others are between two statements of a backend, and wait for nobody.
         let waits = Waits::new(call, turns, None);
         let mut meetings = lock(&self.of.meetings);
+        if thread::panicking() {
+            self.failed.store(true, Release);
+        }
         if meetings.leave(self.who) {
             waits.changed(&self.of.changed);
         }
@@ -194,10 +226,7 @@ impl<T> fmt::Debug for Met<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicUsize, Ordering::SeqCst},
-        thread,
-    };
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
     use super::*;
 
@@ -223,6 +252,22 @@ mod tests {
                     }
                 });
             }
+        });
+    }
+
+    #[test]
+    fn who_panics_is_told_to_the_others() {
+        let meetings = Rendezvous::default();
+        let call = RankCall::new("all_reduce", 0);
+        let who = |place| Participant { number: 0, place, count: 2, call: &call, turns: None };
+        thread::scope(|scope| {
+            let panics = scope.spawn(|| {
+                let _met = meetings.meet(who(0), (), LONG).unwrap();
+                panic!("on purpose");
+            });
+            let met = meetings.meet(who(1), (), LONG).unwrap();
+            assert_eq!(met.end(), Err(CollectiveError::Aborted));
+            assert!(panics.join().is_err());
         });
     }
 

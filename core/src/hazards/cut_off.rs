@@ -41,16 +41,17 @@ impl Exchanges {
     /// Keeps every other exchange of a lane and a communicator, each from where its neighbour before began. If an
     /// exchange is cut off, so are the later ones of its communicator, so none is overlooked.
     fn thin_out(&mut self) {
-        let mut kept: Vec<Exchange> = Vec::with_capacity(self.0.len());
-        for (at, exchange) in self.0.drain(..).enumerate() {
-            let same =
-                |last: &&mut Exchange| last.lane == exchange.lane && Arc::ptr_eq(&last.of, &exchange.of);
-            match kept.last_mut().filter(same) {
-                Some(last) if at % 2 == 1 => last.number = exchange.number,
-                _ => kept.push(exchange),
+        let mut kept: Vec<(Exchange, bool)> = Vec::with_capacity(self.0.len());
+        for exchange in self.0.drain(..) {
+            let same = |(last, _): &&mut (Exchange, bool)| {
+                last.lane == exchange.lane && Arc::ptr_eq(&last.of, &exchange.of)
+            };
+            match kept.iter_mut().rev().find(same) {
+                Some((last, is_two @ false)) => (last.number, *is_two) = (exchange.number, true),
+                _ => kept.push((exchange, false)),
             }
         }
-        self.0 = kept;
+        self.0 = kept.into_iter().map(|(exchange, _)| exchange).collect();
     }
 
     /// Whether there is anything to ask for.
@@ -61,17 +62,22 @@ impl Exchanges {
     /// Forgets the exchanges that a finished wait covers. Returns the operation of the first that was cut off.
     /// Exchanges that are known to be over (`done`) count as covered: later work need not be ordered after them.
     pub(super) fn take(&mut self, wait: &Position, done: &Clock) -> Option<&'static str> {
-        let mut told = None;
+        let mut told: Option<(&'static str, Arc<dyn CutOff>)> = None;
         self.0.retain(|exchange| {
             let Exchange { lane, sequence, number, operation, of } = exchange;
             let own = wait.lane == *lane && wait.sequence >= *sequence;
-            let covered = own || wait.seen.of(*lane) >= *sequence || done.of(*lane) >= *sequence;
-            if covered && told.is_none() && of.cut_off(*number) {
-                told = Some(*operation);
+            if !(own || wait.seen.of(*lane) >= *sequence || done.of(*lane) >= *sequence) {
+                return true;
             }
-            !covered
+            let is_cut_off = of.cut_off(*number);
+            // A wait tells one of each communicator; another one is for the next wait.
+            let is_other = told.as_ref().is_some_and(|(_, first)| !Arc::ptr_eq(first, of));
+            if is_cut_off && told.is_none() {
+                told = Some((*operation, Arc::clone(of)));
+            }
+            is_cut_off && is_other
         });
-        told
+        told.map(|(operation, _)| operation)
     }
 }
 
@@ -117,15 +123,31 @@ mod tests {
     }
 
     #[test]
+    fn two_communicators_that_are_cut_off_are_told_by_two_waits() {
+        let of = [(); 2].map(|()| Arc::new(From(Mutex::new(Some(0)))));
+        let mut exchanges = Exchanges::default();
+        for (lane, of) in (1..).zip(&of) {
+            let of: Arc<dyn CutOff> = Arc::<From>::clone(of);
+            exchanges.note((lane, 1), 0, "reduce", &of);
+        }
+        let mut both = wait(3, 1);
+        both.seen.raise(1, 1);
+        both.seen.raise(2, 1);
+        let mut told = || exchanges.take(&both, &Clock::default());
+        assert_eq!([told(), told(), told()], [Some("reduce"), Some("reduce"), None]);
+    }
+
+    #[test]
     fn no_cut_exchange_is_overlooked_where_there_are_many() {
         let (of, mut exchanges) = (Arc::new(From::default()), Exchanges::default());
-        let shared: Arc<dyn CutOff> = Arc::<From>::clone(&of);
+        let shared: [Arc<dyn CutOff>; 2] = [Arc::<From>::clone(&of), Arc::new(From::default())];
         let many = 5000;
         for number in 0..many {
-            exchanges.note((1, number + 1), number, "broadcast", &shared);
+            // Two communicators in turn.
+            exchanges.note((1, number + 1), number / 2, "broadcast", &shared[usize::from(number % 2 == 1)]);
         }
         assert!(exchanges.0.len() <= MOST);
-        *lock(&of.0) = Some(many - 1);
+        *lock(&of.0) = Some(many / 2 - 1);
         assert_eq!(exchanges.take(&wait(1, many), &Clock::default()), Some("broadcast"));
     }
 }

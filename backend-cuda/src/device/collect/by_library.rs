@@ -44,8 +44,7 @@ pub(super) fn collect(
     device.context().bound(combiner.operation)?;
     let enqueued = exchanging.enqueue().and_then(|()| stream.raw.record_as(Kind::Plain));
     let end = enqueued.inspect_err(|_| communicator.abort_all())?;
-    communicator.note(op.number(), end);
-    Ok(())
+    communicator.note(combiner.operation, op.number(), end)
 }
 
 /// One exchange.

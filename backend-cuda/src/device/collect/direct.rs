@@ -103,6 +103,8 @@ impl Rank {
         let contexts: Vec<_> = locked(&meetings.contexts).values().map(Arc::clone).collect();
         let reaches_all = device.context().reach_all(&contexts)?;
         let direct = joining.gather(&[u8::from(reaches_all)])?.iter().all(|told| told[..] == [1]);
+        // All have seen them.
+        locked(&meetings.contexts).clear();
         let time_limit = joining.time_limit();
         Ok(direct.then(|| Self { meetings: Arc::clone(meetings), time_limit }))
     }

@@ -113,7 +113,7 @@ unsafe impl Collects for HostDevice {
             let met = all.meet(who, given, communicator.time_limit)?;
             // SAFETY: what all ranks gave may be read and written until `met` is dropped.
             unsafe { exchange(&device.threads, op, place, met.all()) };
-            Ok(())
+            met.end()
         });
         exchanged.map_err(|error: CollectiveError| error.of(BACKEND, call.operation))
     }

@@ -41,6 +41,7 @@ pub(super) fn write_call(to: &mut Writer, call: &RankCall) {
     let combination = call.combination.and_then(|own| COMBINATIONS.iter().position(|&of| of == own));
     to.bytes(short(call.operation).as_bytes()).option(combination);
     to.bytes(short(call.element_type).as_bytes()).usize(call.count).option(call.peer).u64(call.number);
+    to.usize(call.item_bytes);
     match call.place() {
         Some((file, line, column)) => to.u8(1).bytes(short(file).as_bytes()).u32(line).u32(column),
         None => to.u8(0),
@@ -74,6 +75,7 @@ pub(super) fn read_call(of: &mut Reader<'_>) -> Result<RankCall, Garbled> {
     let operation = text(of)?;
     let combination = of.option()?.map(|at| COMBINATIONS.get(at).copied().ok_or(Garbled)).transpose()?;
     let (element_type, count, peer, number) = (text(of)?, of.usize()?, of.option()?, of.u64()?);
+    let item_bytes = of.usize()?;
     let mut call = RankCall::new(operation, number);
     if of.u8()? != 0 {
         call.elsewhere.0 = strings::site(of.text(MOST_BYTES)?, of.u32()?, of.u32()?);
@@ -83,6 +85,7 @@ pub(super) fn read_call(of: &mut Reader<'_>) -> Result<RankCall, Garbled> {
         let received = if of.u8()? != 0 { Some(read_counts(of)?) } else { None };
         call.counts = Some(RowCounts::new(&sent, received.as_deref()));
     }
+    call.item_bytes = item_bytes;
     (call.combination, call.element_type, call.count, call.peer) = (combination, element_type, count, peer);
     Ok(call)
 }

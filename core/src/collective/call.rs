@@ -202,3 +202,18 @@ impl fmt::Debug for RankStates {
         write!(f, "RankStates({} ranks)", self.0.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two types of one name, as of two blocks of one function: no other rank reads beyond what was given.
+    #[test]
+    fn calls_with_elements_of_other_lengths_do_not_agree() {
+        let [mut one, mut other] = [0, 0].map(|number| RankCall::new("all_gather", number));
+        one.item_bytes = 1;
+        assert!(!one.agrees_with(&other));
+        other.item_bytes = 1;
+        assert!(one.agrees_with(&other));
+    }
+}

@@ -308,3 +308,32 @@ fn a_panic_ends_an_unchecked_communicator() {
         assert_eq!(told, [None, Some(CollectiveError::Aborted)]);
     }
 }
+
+/// So does one whose call is refused for a mistake that it finds alone: nobody compares its next call.
+#[test]
+fn a_refused_call_ends_an_unchecked_communicator() {
+    type Step = fn(&mut Ranks, &Stream) -> Result<()>;
+    let steps: [Step; 4] = [
+        |r, s| {
+            let (own, mut other) = (Array::full(s, &[3], 1.0_f32)?, Array::full(s, &[4], 1.0_f32)?);
+            r.all_reduce_into(s, Combination::Sum, &own, &mut other)
+        },
+        |r, s| r.all_to_all(s, &Array::full(s, &[3, 1], 1.0_f32)?).map(drop),
+        |r, s| r.all_gather_in_place(s, &mut Array::full(s, &[3, 1], 1.0_f32)?),
+        |r, s| r.all_to_all_counted(s, &Array::full(s, &[3, 1], 1.0_f32)?, &[1, 1]).map(drop),
+    ];
+    for step in steps {
+        let told = on_each(2, |Rank { number, stream, ranks }| {
+            // SAFETY: both ranks make the same calls, until one is refused.
+            let mut ranks = unsafe { ranks.into_unchecked() };
+            if number == 0 {
+                step(&mut ranks, &stream).unwrap_err();
+            }
+            let own = Array::full(&stream, &[3], 1.0_f32).unwrap();
+            let error = mistake(ranks.all_reduce(&stream, Combination::Sum, &own));
+            drop(ranks);
+            error
+        });
+        assert_eq!(told, [CollectiveError::Aborted, CollectiveError::Aborted]);
+    }
+}

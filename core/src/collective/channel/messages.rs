@@ -213,7 +213,7 @@ mod tests {
     fn call() -> RankCall {
         let mut call = RankCall::new("all_reduce", 9);
         (call.combination, call.element_type) = (Some(Combination::Mean), "f32");
-        (call.count, call.peer) = (usize::MAX, Some(3));
+        (call.count, call.peer, call.item_bytes) = (usize::MAX, Some(3), 4);
         call.counts = Some(RowCounts::new(&[1, usize::MAX], Some(&[0, 7])));
         call
     }

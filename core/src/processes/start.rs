@@ -69,6 +69,8 @@ impl Launched {
             Meeting::At { host, port } => {
                 let address = AtAddress { host: host.clone(), port: *port, secret: self.secret.clone() };
                 if self.rank > 0 {
+                    // Without one it would be refused until the time limit.
+                    address.secret(address.is_local())?;
                     let find = Arc::new(address);
                     return Ok(CommunicatorId::of_remote(Remote { find, board: 0 }, time_limit));
                 }

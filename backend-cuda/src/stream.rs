@@ -238,7 +238,8 @@ impl RawStream {
 
     /// Enqueues several, together where that is faster.
     pub(crate) fn copy_all(&self, ops: &[CopyOp<'_, CudaBuffer>]) -> Result<()> {
-        self.enqueue("copy", |driver, _| self.copy_parts(driver, ops))
+        let parts: Vec<_> = ops.iter().map(copy::part).collect();
+        self.enqueue("copy", |driver, _| self.copy_parts(driver, &parts))
     }
 
     pub(crate) fn fill(&self, op: &FillOp<'_, CudaBuffer>) -> Result<()> {

@@ -47,10 +47,9 @@ impl RawStream {
     }
 
     /// Enqueues several copies, together where that is faster. Otherwise as
-    /// [`copy_part`](Self::copy_part).
-    pub(super) fn copy_parts(&self, driver: &Driver, ops: &[CopyOp<'_, CudaBuffer>]) -> Answer {
-        let parts: Vec<_> = ops.iter().map(part).collect();
-        join(&parts, |step| match step {
+    /// [`copy_part`](Self::copy_part). The context is bound.
+    pub(crate) fn copy_parts(&self, driver: &Driver, parts: &[Part<'_>]) -> Answer {
+        join(parts, |step| match step {
             Step::Alone(number) => self.copy_part(driver, &parts[number]),
             Step::Together(launch) => {
                 // Until the copy is launched, nobody else gets the handle.

@@ -275,9 +275,11 @@ impl Exchanging<'_> {
             Exchange::AllReduce => self.all_reduce(),
             Exchange::Broadcast { root } if self.stages() == 2 => {
                 let Some(receiver) = self.receiver(self.place, root) else { return Ok(()) };
-                self.fetch(self.given[self.place_of(root)].source, share(part, 1, receiver, ranks - 1))
+                let share = share(part, 1, receiver, ranks - 1);
+                self.combiner.copy_all(&[self.run_of(self.given[self.place_of(root)].source, share)])
             }
             exchange => {
+                let mut runs = Vec::with_capacity(ranks);
                 for Piece { result_part, from, source_part } in exchange.pieces(op.rank(), ranks) {
                     let Range { start, end } = op.result_part(result_part);
                     let result = self.own().result + start as u64;
@@ -287,9 +289,9 @@ impl Exchanging<'_> {
                     };
                     let Given { source, parts, .. } = &self.given[self.place_of(from)];
                     let offset = parts.get(source_part).copied().unwrap_or(source_part * part);
-                    self.combiner.copy(result, source + offset as u64, end - start)?;
+                    runs.push((result, source + offset as u64, end - start));
                 }
-                Ok(())
+                self.combiner.copy_all(&runs)
             }
         }
     }
@@ -302,13 +304,11 @@ impl Exchanging<'_> {
         }
         let ranks = self.given.len();
         // Each begins with another one.
-        for other in (1..ranks).map(|step| (self.place + step) % ranks) {
-            if let Some(receiver) = self.receiver(other, root) {
-                let share = share(self.op.part_bytes(), 1, receiver, ranks - 1);
-                self.fetch(self.given[other].result, share)?;
-            }
-        }
-        Ok(())
+        let runs = (1..ranks).map(|step| (self.place + step) % ranks).filter_map(|other| {
+            let share = share(self.op.part_bytes(), 1, self.receiver(other, root)?, ranks - 1);
+            Some(self.run_of(self.given[other].result, share))
+        });
+        self.combiner.copy_all(&runs.collect::<Vec<_>>())
     }
 
     /// The number of a rank among those that are not the root.
@@ -317,9 +317,9 @@ impl Exchanging<'_> {
         (place != root).then(|| place - usize::from(place > root))
     }
 
-    /// Copies a range of the bytes at an address to the same range of the result.
-    fn fetch(&self, from: u64, Range { start, end }: Range<usize>) -> Result<()> {
-        self.combiner.copy(self.own().result + start as u64, from + start as u64, end - start)
+    /// The copy of a range of the bytes at an address to the same range of the result.
+    fn run_of(&self, from: u64, Range { start, end }: Range<usize>) -> (u64, u64, usize) {
+        (self.own().result + start as u64, from + start as u64, end - start)
     }
 
     /// Combines the vectors of all, each rank its share, and brings that to the others; or each rank combines all,
@@ -334,11 +334,10 @@ impl Exchanging<'_> {
         let offset = (share.start * item) as u64;
         self.combine(offset, self.own().result + offset, share.len())?;
         // Each begins with another one.
-        for other in (1..ranks).map(|step| (self.place + step) % ranks) {
-            let to = self.given[other].result + offset;
-            self.combiner.copy(to, self.own().result + offset, share.len() * item)?;
-        }
-        Ok(())
+        let from = self.own().result + offset;
+        let others = (1..ranks).map(|step| (self.place + step) % ranks);
+        let runs = others.map(|other| (self.given[other].result + offset, from, share.len() * item));
+        self.combiner.copy_all(&runs.collect::<Vec<_>>())
     }
 
     /// Combines elements of all ranks, from an offset in bytes in their sources on.

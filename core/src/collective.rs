@@ -72,6 +72,7 @@ mod place;
 mod reduced;
 mod rendezvous;
 mod waits;
+mod watcher;
 
 pub use call::{RankCall, RankState, RankStates};
 pub use channel::Mesh;

@@ -9,16 +9,16 @@ use std::{
 
 use super::{
     CollectiveError, CommunicatorId, Exchange, RankCall,
-    board::{Given, Told},
+    board::Given,
     exchange::Combinings,
     link::{Agreement, Gathering, Link},
     numbers::Numbers,
     waits::Waits,
+    watcher::Watcher,
 };
 use crate::{
     Context, Error, Result,
     backend::{Capability, Collects, CutOff, Joining, RankTurns},
-    context::ContextCore,
     debug_text::DeviceName,
 };
 
@@ -39,7 +39,7 @@ pub struct Communicator<D: Collects> {
     link: Arc<Link>,
     time_limit: Duration,
     /// Is told when the communicator is over, as long as it is kept here.
-    _watcher: Option<Arc<Watcher<D>>>,
+    watcher: Option<Arc<Watcher<D>>>,
     pub(super) rank: usize,
     pub(super) ranks: usize,
     /// Calls so far.
@@ -138,7 +138,7 @@ impl<D: Collects> Communicator<D> {
             raw,
             link,
             time_limit,
-            _watcher: watcher,
+            watcher,
             rank,
             ranks,
             calls: 1,
@@ -329,6 +329,9 @@ impl<D: Collects> Drop for Communicator<D> {
             self.link.break_off(CollectiveError::Aborted, &waits);
         }
         self.link.leave(thread::panicking(), &waits);
+        if let Some(watcher) = &self.watcher {
+            watcher.leave();
+        }
     }
 }
 
@@ -341,27 +344,6 @@ impl<D: Collects> fmt::Debug for Communicator<D> {
             "Communicator(rank {rank} of {ranks} on {}, {calls} calls{unchecked})",
             DeviceName(self.context.device())
         )
-    }
-}
-
-/// Gives the rank's part up when it is told that the communicator is over, so that a thread that waits for the device
-/// goes on. It keeps nothing alive.
-struct Watcher<D: Collects> {
-    context: Weak<ContextCore<D>>,
-    raw: Weak<D::Communicator>,
-}
-
-impl<D: Collects> Watcher<D> {
-    fn new(context: &Context<D>, raw: &Arc<D::Communicator>) -> Self {
-        Self { context: Arc::downgrade(&context.0), raw: Arc::downgrade(raw) }
-    }
-}
-
-impl<D: Collects> Told for Watcher<D> {
-    fn told(&self, _: &CollectiveError) {
-        if let (Some(context), Some(raw)) = (self.context.upgrade(), self.raw.upgrade()) {
-            context.device.abort(&raw);
-        }
     }
 }
 

@@ -126,6 +126,10 @@ impl Board {
             && !matches!(error, CollectiveError::Taken(_))
         {
             state.break_with(error.clone(), waits);
+            // It never comes, so the board is over without it.
+            if let Some(seat) = state.seats.get_mut(rank).filter(|seat| seat.joiner.is_none()) {
+                seat.at = At::Gone(Leaving::Dropped);
+            }
             waits.changed(&self.changed);
             drop(state);
             self.tell();

@@ -62,7 +62,10 @@ impl Way {
             }
             Self::Here { board, service } => {
                 board.sit((rank, ranks), Joiner { backend, process: 0, context }, waits)?;
-                board.agree(rank, call, Given::default(), waits)?;
+                if let Err(error) = board.agree(rank, call, Given::default(), waits) {
+                    board.leave(rank, Leaving::Dropped, waits);
+                    return Err(error);
+                }
                 if let Some(service) = service {
                     service.all_came();
                 }
@@ -249,6 +252,22 @@ mod tests {
             for error in errors.into_iter().flatten() {
                 assert!(matches!(error, CollectiveError::Gone { rank: 1, .. }), "{error}");
             }
+        }
+    }
+
+    #[test]
+    fn a_board_that_not_all_came_to_is_over() {
+        let short = Duration::from_millis(50);
+        for id in [CommunicatorId::new(), CommunicatorId::listen("127.0.0.1:0", short).unwrap()] {
+            let Way::Here { board, .. } = &id.0.way else { panic!() };
+            let call = RankCall::new("join", 0);
+            let waits = Waits::new(&call, None, Some(short));
+            let join = |rank| id.0.way.join((rank, 2), ("host", rank), &call, &waits).err();
+            let first = join(0);
+            assert!(matches!(first, Some(CollectiveError::TimeLimit { .. })), "{first:?}");
+            assert!(!board.is_over(), "rank 1 may come");
+            assert_eq!(join(1), first);
+            assert!(board.is_over());
         }
     }
 

@@ -74,6 +74,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
+    // Before there is anything in it.
+    check_folder(folder)?;
     let number = u64::from_le_bytes(random().map_err(|_| io::ErrorKind::Other)?);
     let new = path.with_extension(format!("{number:x}.new"));
     let mut options = fs::OpenOptions::new();
@@ -81,7 +83,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&new)?;
-    let done = file.write_all(text.as_bytes()).and_then(|()| check_private(folder, &file.metadata()?));
+    let done = file.write_all(text.as_bytes()).and_then(|()| check_file(folder, &file.metadata()?));
     // In one step, so that nobody reads a part of it.
     let done = done.and_then(|()| fs::rename(&new, path));
     if done.is_err() {
@@ -102,29 +104,57 @@ fn own_number() -> Option<u32> {
     None
 }
 
-/// Refuses a folder or file that is another user's, or that others may reach.
-#[cfg(unix)]
-fn check_private(folder: &Path, file: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt as _;
+/// Refuses a folder that is another user's, or that others may reach. What is in one that passes is the user's own.
+fn check_folder(folder: &Path) -> io::Result<fs::Metadata> {
+    // A link may lead to a folder that another user swaps.
     let of = fs::symlink_metadata(folder)?;
-    let is_own = of.uid() == file.uid() && own_number().is_none_or(|own| own == file.uid());
-    if of.is_dir() && is_own && of.mode() & 0o077 == 0 && file.mode() & 0o077 == 0 {
+    if of.is_dir() && is_private(&of) { Ok(of) } else { Err(reached_by_others()) }
+}
+
+/// Refuses all but a file that only the user of the folder may read.
+fn check_file(folder: &Path, file: &fs::Metadata) -> io::Result<()> {
+    let of = check_folder(folder)?;
+    if file.is_file() && is_private(file) && is_of_one_user(&of, file) {
         Ok(())
     } else {
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, "other users can reach the folder or the file"))
+        Err(reached_by_others())
     }
 }
 
+fn reached_by_others() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "other users can reach the folder or the file")
+}
+
+#[cfg(unix)]
+fn is_private(of: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    of.mode() & 0o077 == 0 && own_number().is_none_or(|own| own == of.uid())
+}
+
+#[cfg(unix)]
+fn is_of_one_user(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    one.uid() == other.uid()
+}
+
 #[cfg(not(unix))]
-fn check_private(_: &Path, _: &fs::Metadata) -> io::Result<()> {
-    Ok(())
+fn is_private(_: &fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+fn is_of_one_user(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    true
 }
 
 impl InFile {
     fn read(&self) -> io::Result<Place> {
         use io::Read as _;
+        let folder = self.0.parent().unwrap_or(Path::new(""));
+        // Before it is opened: a pipe, say, blocks who opens it.
+        check_file(folder, &fs::symlink_metadata(&self.0)?)?;
         let file = fs::File::open(&self.0)?;
-        check_private(self.0.parent().unwrap_or(Path::new("")), &file.metadata()?)?;
+        check_file(folder, &file.metadata()?)?;
         let mut text = String::new();
         file.take(MOST_BYTES).read_to_string(&mut text)?;
         let mut lines = text.lines();
@@ -194,5 +224,44 @@ mod tests {
         let error = InFile(path).find().unwrap_err();
         assert!(matches!(error, ProcessError::Unreachable { .. }), "{error}");
         drop(published);
+    }
+
+    /// A folder with a pipe of the job's name, where the user's folder would be.
+    #[cfg(unix)]
+    fn pipe(mode: u32) -> (PathBuf, PathBuf) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = env::temp_dir().join(format!("devarray-pipe-{mode:o}-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("job");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        (folder, path)
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_refused_and_never_opened() {
+        for mode in [0o755, 0o700] {
+            let (folder, path) = pipe(mode);
+            let (tells, told) = std::sync::mpsc::channel();
+            let file = InFile(path);
+            std::thread::spawn(move || tells.send(file.find().map_err(|error| error.to_string())));
+            let found = told.recv_timeout(std::time::Duration::from_secs(10));
+            fs::remove_dir_all(folder).unwrap();
+            let error = found.expect("nobody waits for a pipe").unwrap_err();
+            assert!(error.contains("other users can reach"), "{error}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_into_a_folder_of_others() {
+        let (folder, path) = pipe(0o755);
+        let published = Published::new(path.clone(), "127.0.0.1:7".parse().unwrap(), &Secret::new(b"x"));
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+        fs::remove_dir_all(folder).unwrap();
+        assert!(published.is_err());
+        assert_eq!(left, [path]);
     }
 }

@@ -14,8 +14,8 @@ use std::{
 use super::{
     frames::{self, Frames},
     limits::{STACK_BYTES, pause, silence},
-    messages::{Answer, Join, MOST_FIRST, Request, most_answer},
-    remote::{Known, Remote},
+    messages::{Answer, Join, Request, most_answer},
+    remote::{Known, Reached, Remote},
     secret::random,
 };
 use crate::{
@@ -28,8 +28,6 @@ use crate::{
     processes::ProcessError,
 };
 
-/// The first word of the service may take as long.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// A goodbye may take as long.
 const GOODBYE_LIMIT: Duration = Duration::from_secs(1);
 
@@ -78,18 +76,10 @@ impl Client {
         time_limit: Duration,
     ) -> Result<Arc<Self>, CollectiveError> {
         let process = process()?;
-        let (stream, place) = remote.reach(time_limit)?;
-        let stream = Arc::new(stream);
+        let Reached { stream, mut frames, place, time_limit: limit } = remote.reach(time_limit)?;
         // Boards of splits are there, too.
         let remote = &Remote { find: Arc::new(Known(place)), board: remote.board };
         let broken = |error: io::Error| remote.unreachable(&error.to_string());
-        stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
-        stream.set_write_timeout(Some(PATIENCE)).map_err(broken)?;
-        let mut frames = Frames::new(Arc::clone(&stream), MOST_FIRST);
-        let first = frames.next().map_err(broken)?;
-        let Some(Ok(Answer::Welcome { limit })) = first.map(|frame| Answer::decode(&frame)) else {
-            return Err(ProcessError::Refused { address: remote.find.address() }.into());
-        };
         frames.allow(most_answer(ranks));
         stream.set_read_timeout(Some(pause(limit))).map_err(broken)?;
         let client = Arc::new(Self {

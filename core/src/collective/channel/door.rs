@@ -1,8 +1,10 @@
 //! A door to the network: only who has the secret comes in.
 //!
 //! Strangers can knock as often as they like. At most [`MOST_WAITING`] wait at the door; when one more comes, the
-//! one that has waited longest is sent away, so strangers that say nothing do not keep ranks out. Each has
-//! [`HANDSHAKE_LIMIT`], and costs one thread and one descriptor meanwhile.
+//! one that has waited longest is sent away, so strangers that say nothing do not keep ranks out. It has had
+//! [`LEAST_WAIT`] at least, so many ranks that come at once do not keep each other out either. Each has
+//! [`HANDSHAKE_LIMIT`], and costs one thread and one descriptor meanwhile. Who was sent away may come again; who was
+//! told to come in is not sent away any more.
 
 use std::{
     collections::VecDeque,
@@ -21,6 +23,8 @@ use crate::lock::lock;
 
 /// Visitors that have not proved who they are.
 const MOST_WAITING: usize = 64;
+/// A visitor may wait as long before others push it out: a rank proves in less who it is.
+const LEAST_WAIT: Duration = Duration::from_millis(100);
 /// Visitors that were sent away and have not gone yet.
 const MOST_LEAVING: usize = 64;
 /// Visitors that have come in.
@@ -43,16 +47,23 @@ struct Hall {
     purpose: [u8; 8],
     closing: AtomicBool,
     visitors: Mutex<Visitors>,
-    /// A thread ended.
+    /// A thread ended, or a visitor came in.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct Visitors {
     next: u64,
-    waiting: VecDeque<(u64, Arc<TcpStream>)>,
+    waiting: VecDeque<Waiting>,
     inside: Vec<(u64, Arc<TcpStream>)>,
     threads: usize,
+}
+
+/// A visitor that has not proved who it is.
+struct Waiting {
+    number: u64,
+    stream: Arc<TcpStream>,
+    since: Instant,
 }
 
 impl Door {
@@ -98,8 +109,8 @@ impl Door {
         if woke.is_ok() || listens.is_finished() {
             drop(listens.join());
         }
-        for (_, stream) in &lock(&self.hall.visitors).waiting {
-            drop(stream.shutdown(Shutdown::Both));
+        for waiting in &lock(&self.hall.visitors).waiting {
+            drop(waiting.stream.shutdown(Shutdown::Both));
         }
     }
 
@@ -142,10 +153,16 @@ impl Hall {
         if visitors.inside.len() >= MOST_INSIDE {
             return;
         }
-        if visitors.waiting.len() >= MOST_WAITING
-            && let Some((_, longest)) = visitors.waiting.pop_front()
+        while visitors.waiting.len() >= MOST_WAITING
+            && let Some(longest) = visitors.waiting.front()
         {
-            drop(longest.shutdown(Shutdown::Both));
+            let left = LEAST_WAIT.saturating_sub(longest.since.elapsed());
+            if !left.is_zero() && !self.closing.load(SeqCst) {
+                (visitors, _) =
+                    self.changed.wait_timeout(visitors, left).unwrap_or_else(PoisonError::into_inner);
+            } else if let Some(longest) = visitors.waiting.pop_front() {
+                drop(longest.stream.shutdown(Shutdown::Both));
+            }
         }
         // Their threads end at once, but threads begin as fast.
         while visitors.threads - visitors.inside.len() >= MOST_WAITING + MOST_LEAVING {
@@ -156,7 +173,7 @@ impl Hall {
         let number = visitors.next;
         visitors.next += 1;
         visitors.threads += 1;
-        visitors.waiting.push_back((number, Arc::clone(&stream)));
+        visitors.waiting.push_back(Waiting { number, stream: Arc::clone(&stream), since: Instant::now() });
         drop(visitors);
         let (hall, enter) = (Arc::clone(self), Arc::clone(enter));
         let gone = Gone { hall, number };
@@ -170,16 +187,27 @@ impl Hall {
     fn visit(&self, number: u64, stream: &Arc<TcpStream>, enter: &Arc<Enter>) {
         let ends = Instant::now() + HANDSHAKE_LIMIT;
         drop(stream.set_nodelay(true));
-        let Ok(hello) = handshake::receive(stream, (&self.secret, &self.purpose), ends) else { return };
-        {
-            let mut visitors = lock(&self.visitors);
-            if self.closing.load(SeqCst) {
-                return;
-            }
-            visitors.waiting.retain(|(waiting, _)| *waiting != number);
-            visitors.inside.push((number, Arc::clone(stream)));
-        }
+        let come_in = || self.come_in(number, stream);
+        let Ok(hello) = handshake::receive(stream, (&self.secret, &self.purpose), ends, come_in) else {
+            return;
+        };
         enter(stream, &hello);
+    }
+
+    /// Gives a visitor its place inside. False if it was sent away meanwhile, or the door closes.
+    fn come_in(&self, number: u64, stream: &Arc<TcpStream>) -> bool {
+        let mut visitors = lock(&self.visitors);
+        let Some(at) = visitors.waiting.iter().position(|waiting| waiting.number == number) else {
+            return false;
+        };
+        if self.closing.load(SeqCst) {
+            return false;
+        }
+        visitors.waiting.remove(at);
+        visitors.inside.push((number, Arc::clone(stream)));
+        drop(visitors);
+        self.changed.notify_all();
+        true
     }
 }
 
@@ -192,7 +220,7 @@ struct Gone {
 impl Drop for Gone {
     fn drop(&mut self) {
         let mut visitors = lock(&self.hall.visitors);
-        visitors.waiting.retain(|(number, _)| *number != self.number);
+        visitors.waiting.retain(|waiting| waiting.number != self.number);
         visitors.inside.retain(|(number, _)| *number != self.number);
         visitors.threads -= 1;
         drop(visitors);
@@ -209,5 +237,72 @@ impl Drop for Door {
 impl fmt::Debug for Door {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Door({})", self.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read as _, Write as _};
+
+    use super::*;
+
+    const PURPOSE: [u8; 8] = *b"testing.";
+
+    fn open(enter: Box<Enter>) -> (Door, Secret) {
+        let secret = Secret::new(b"of the test");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        (Door::open(listener, secret.clone(), PURPOSE, enter).unwrap(), secret)
+    }
+
+    fn visit(door: &Door, secret: &Secret) -> Result<TcpStream, handshake::Failed> {
+        let stream = TcpStream::connect(door.address())?;
+        handshake::visit(&stream, (secret, &PURPOSE), b"rank", Instant::now() + HANDSHAKE_LIMIT)?;
+        Ok(stream)
+    }
+
+    #[test]
+    fn who_is_told_to_come_in_is_in_however_many_come() {
+        let (door, secret) = open(Box::new(|stream, _| (&**stream).write_all(b"in").unwrap()));
+        let sent_away = Mutex::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 * MOST_WAITING {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        let Ok(mut stream) = visit(&door, &secret) else {
+                            *lock(&sent_away) += 1;
+                            continue;
+                        };
+                        let mut word = [0; 2];
+                        stream.read_exact(&mut word).unwrap();
+                        assert_eq!(word, *b"in");
+                    }
+                });
+            }
+        });
+        // Each has time to prove who it is, though the machine may be slow.
+        assert!(*lock(&sent_away) < MOST_WAITING, "{} were sent away", lock(&sent_away));
+    }
+
+    #[test]
+    fn who_was_sent_away_is_not_told_to_come_in() {
+        let (door, _) = open(Box::new(|_, _| ()));
+        let knock = || {
+            let stream = TcpStream::connect(door.address()).unwrap();
+            stream.set_read_timeout(Some(HANDSHAKE_LIMIT)).unwrap();
+            stream
+        };
+        let mut first = knock();
+        let others: Vec<TcpStream> = (0..MOST_WAITING).map(|_| knock()).collect();
+        assert!(matches!(first.read(&mut [0]), Ok(0) | Err(_)), "it waited longest");
+        // It proved who it is at the very moment.
+        let stream = Arc::new(first);
+        assert!(!door.hall.come_in(0, &stream));
+        // The others wait still.
+        let mut last = others.last().unwrap();
+        last.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
+        let error = last.read(&mut [0]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
+        assert!(door.hall.come_in(MOST_WAITING as u64, &stream));
+        assert!(!door.hall.come_in(MOST_WAITING as u64, &stream), "its place is inside now");
     }
 }

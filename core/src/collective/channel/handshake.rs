@@ -64,11 +64,13 @@ pub(super) fn visit(
     }
 }
 
-/// Is visited. Returns the hello of who has the secret.
+/// Is visited. Returns the hello of who has the secret. `come_in` gives it its place before it is told to come in, and may
+/// still send it away.
 pub(super) fn receive(
     stream: &TcpStream,
     (secret, purpose): (&Secret, &[u8; 8]),
     ends: Instant,
+    come_in: impl FnOnce() -> bool,
 ) -> Result<Vec<u8>, Failed> {
     let (magic, asked): ([u8; 8], [u8; 8]) = (read(stream, ends)?, read(stream, ends)?);
     if magic != MAGIC || asked != *purpose {
@@ -87,6 +89,9 @@ pub(super) fn receive(
     if !secret.accepts(&[b"visitor", purpose, &other, &own, &hello], &proof) {
         write(stream, &[REFUSED], ends)?;
         return Err(Failed::Refused);
+    }
+    if !come_in() {
+        return Err(Failed::Broken(ErrorKind::ConnectionAborted.into()));
     }
     let proof = secret.proof(&[b"visited", purpose, &other, &own, &hello]);
     write(stream, &[&[WELCOME][..], &proof].concat(), ends)?;
@@ -130,14 +135,21 @@ mod tests {
 
     const PURPOSE: [u8; 8] = *b"testing.";
 
-    fn meet(one: &Secret, other: &Secret, purpose: [u8; 8]) -> (Result<(), Failed>, Result<Vec<u8>, Failed>) {
+    type Met = (Result<(), Failed>, Result<Vec<u8>, Failed>);
+
+    fn meet(one: &Secret, other: &Secret, purpose: [u8; 8]) -> Met {
+        meet_at(one, other, purpose, true)
+    }
+
+    /// The visited has a place, or none.
+    fn meet_at(one: &Secret, other: &Secret, purpose: [u8; 8], has_place: bool) -> Met {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ends = Instant::now() + Duration::from_secs(20);
         let visitor = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let visited = listener.accept().unwrap().0;
         thread::scope(|scope| {
             // Moved, so that the connection ends with the answer.
-            let answer = scope.spawn(move || receive(&visited, (other, &PURPOSE), ends));
+            let answer = scope.spawn(move || receive(&visited, (other, &PURPOSE), ends, || has_place));
             (visit(&visitor, (one, &purpose), b"rank", ends), answer.join().unwrap())
         })
     }
@@ -147,6 +159,12 @@ mod tests {
         let (visitor, visited) = meet(&Secret::new(b"same"), &Secret::new(b"same"), PURPOSE);
         visitor.unwrap();
         assert_eq!(visited.unwrap(), b"rank");
+    }
+
+    #[test]
+    fn who_finds_no_place_may_come_again() {
+        let met = meet_at(&Secret::new(b"same"), &Secret::new(b"same"), PURPOSE, false);
+        assert!(matches!(met, (Err(Failed::Broken(_)), Err(Failed::Broken(_)))), "{met:?}");
     }
 
     #[test]
@@ -170,7 +188,7 @@ mod tests {
             }
         });
         let ends = begun + Duration::from_millis(200);
-        assert!(receive(&visited, (&Secret::open(), &PURPOSE), ends).is_err());
+        assert!(receive(&visited, (&Secret::open(), &PURPOSE), ends, || true).is_err());
         assert!(begun.elapsed() < Duration::from_secs(5));
         drop(visited);
         slow.join().unwrap();

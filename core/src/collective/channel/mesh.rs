@@ -126,7 +126,9 @@ impl Mesh {
     }
 
     /// Sends bytes to other ranks and receives bytes of them, all at once. Blocks until all is done, unless no byte moves
-    /// for as long as the time limit. At most one entry a rank in each list; `number` is the same for all.
+    /// on a connection that is waited for, for as long as the time limit. The limit counts from the last byte, so a long
+    /// exchange is in time; but a rank that is done waits for one that is busy with others, and that sends it nothing
+    /// meanwhile. At most one entry a rank in each list; `number` is the same for all.
     ///
     /// # Errors
     ///
@@ -140,28 +142,47 @@ impl Mesh {
         if *lock(&self.aborted) {
             return Err(CollectiveError::Aborted);
         }
-        let done = thread::scope(|scope| {
-            let mut large = Vec::new();
-            let begin = |&(rank, bytes): &(usize, _)| {
-                let send = move || self.send(number, rank, bytes);
+        let first = Mutex::new(None);
+        let is_done = |done: Result<(), (usize, io::Error)>| {
+            let is_done = done.is_ok();
+            if let Err(error) = done {
+                lock(&first).get_or_insert(error);
+                // Other threads wait for ranks that may be gone.
+                self.cut();
+            }
+            is_done
+        };
+        let is_alone = receives.len() == 1;
+        thread::scope(|scope| {
+            let begin = |rank, begun: io::Result<_>| is_done(begun.map(drop).map_err(|error| (rank, error)));
+            let is_begun = sends.iter().all(|&(rank, bytes)| {
+                let send = move || is_done(self.send(number, rank, bytes));
                 // A large one could fill the buffers of both sides, while both send.
                 if bytes.len() <= SMALL_BYTES {
                     return send();
                 }
-                large.push(thread::Builder::new().spawn_scoped(scope, send).map_err(|error| (rank, error))?);
-                Ok(())
-            };
-            let begun = sends.iter().try_for_each(begin);
-            let mut receive = |(rank, bytes): &mut (usize, &mut [u8])| self.receive(number, *rank, bytes);
-            let received = begun.and_then(|()| receives.iter_mut().try_for_each(&mut receive));
-            if received.is_err() {
-                // Threads that send wait for ranks that may be gone.
-                self.cut();
+                begin(rank, thread::Builder::new().spawn_scoped(scope, send))
+            });
+            let receive =
+                |(rank, bytes): &mut (usize, &mut [u8])| is_done(self.receive(number, *rank, bytes));
+            if !is_begun {
+                return;
             }
-            let sent = large.into_iter().try_for_each(|send| send.join().unwrap_or(Ok(())));
-            received.and(sent)
+            // The sender of a large one that is read after another would wait for that, too.
+            let (small, large): (Vec<_>, Vec<_>) =
+                receives.iter_mut().partition(|(_, bytes)| is_alone || bytes.len() <= SMALL_BYTES);
+            let is_begun = large.into_iter().all(|one| {
+                let rank = one.0;
+                begin(rank, thread::Builder::new().spawn_scoped(scope, move || receive(one)))
+            });
+            if is_begun {
+                small.into_iter().all(receive);
+            }
         });
-        done.map_err(|(rank, error)| self.failed(rank, &error))
+        match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some((rank, error)) => Err(self.failed(rank, &error)),
+        }
     }
 
     /// Ends it: exchanges fail, now and later. Does not block.
@@ -311,6 +332,34 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn the_time_limit_counts_from_the_last_byte() {
+        let limit = Duration::from_millis(400);
+        let [[one, slow], [two, fast]] = [pair(limit), pair(limit)];
+        // Ranks 1 and 2 send to rank 0, the first of them byte by byte.
+        let [mut one, mut two] = [one, two].map(|mesh| mesh.peers);
+        let peers = vec![None, one[1].take(), two[1].take()];
+        let mesh =
+            Mesh { rank: 0, peers, time_limit: limit, aborted: Mutex::default(), changed: Condvar::new() };
+        let [slowly, len] = [SMALL_BYTES + 8, 20 << 20];
+        let (mut come, mut more) = (vec![0; slowly], vec![0; len]);
+        thread::scope(|scope| {
+            let sends = scope.spawn(|| fast.exchange(0, &[(0, &vec![7; len])], &mut []));
+            scope.spawn(|| {
+                let mut stream = slow.peers[0].as_ref().unwrap();
+                let head = [0_u64, slowly as u64].map(u64::to_le_bytes).concat();
+                stream.write_all(&[&head[..], &[9; SMALL_BYTES]].concat()).unwrap();
+                for _ in 0..16 {
+                    thread::sleep(limit / 4);
+                    stream.write_all(&[9]).unwrap();
+                }
+            });
+            mesh.exchange(0, &[], &mut [(1, &mut come), (2, &mut more)]).unwrap();
+            sends.join().unwrap().unwrap();
+        });
+        assert!(come.iter().all(|&come| come == 9) && more.iter().all(|&more| more == 7));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The way to a board of another process.
 
 use std::{
-    fmt,
+    fmt, io,
     net::{SocketAddr, TcpStream},
     sync::Arc,
     thread,
@@ -9,13 +9,15 @@ use std::{
 };
 
 use super::{
+    frames::Frames,
     handshake::{self, Failed},
     limits::SERVICE,
+    messages::{Answer, MOST_FIRST},
     secret::Secret,
 };
 use crate::processes::ProcessError;
 
-/// One attempt to reach the service may take as long.
+/// One attempt to reach the service may take as long, and so may its first word.
 const ATTEMPT: Duration = Duration::from_secs(5);
 /// The pause between attempts: from the first to the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(200)];
@@ -65,9 +67,19 @@ pub(crate) struct Remote {
     pub(crate) board: u64,
 }
 
+/// A service that has said its first word.
+pub(super) struct Reached {
+    pub(super) stream: Arc<TcpStream>,
+    /// What it says from now on.
+    pub(super) frames: Frames,
+    pub(super) place: Place,
+    /// The time for which calls wait.
+    pub(super) time_limit: Duration,
+}
+
 impl Remote {
     /// Connects, again and again until the time limit has passed. Only who has another secret is told at once.
-    pub(super) fn reach(&self, time_limit: Duration) -> Result<(TcpStream, Place), ProcessError> {
+    pub(super) fn reach(&self, time_limit: Duration) -> Result<Reached, ProcessError> {
         let ends = Instant::now().checked_add(time_limit);
         let mut pause = PAUSES[0];
         loop {
@@ -84,22 +96,12 @@ impl Remote {
         }
     }
 
-    fn try_reach(&self) -> Result<(TcpStream, Place), ProcessError> {
+    fn try_reach(&self) -> Result<Reached, ProcessError> {
         let place = self.find.find()?;
         let mut last = self.unreachable("the name has no address");
         for address in &place.addresses {
-            let reached =
-                TcpStream::connect_timeout(address, ATTEMPT).map_err(Failed::from).and_then(|stream| {
-                    stream.set_nodelay(true)?;
-                    let ends = Instant::now() + ATTEMPT;
-                    handshake::visit(&stream, (&place.secret, &SERVICE), &[], ends)?;
-                    Ok(stream)
-                });
-            last = match reached {
-                Ok(stream) => {
-                    let (addresses, secret) = (vec![*address], place.secret.clone());
-                    return Ok((stream, Place { addresses, secret }));
-                }
+            last = match come_in(address, &place.secret) {
+                Ok(reached) => return Ok(reached),
                 Err(Failed::Refused) => return Err(ProcessError::Refused { address: address.to_string() }),
                 Err(Failed::Broken(error)) => self.unreachable(&error.to_string()),
             };
@@ -109,5 +111,96 @@ impl Remote {
 
     pub(super) fn unreachable(&self, reason: &str) -> ProcessError {
         ProcessError::Unreachable { address: self.find.address(), reason: reason.into() }
+    }
+}
+
+/// Comes in at an address, and hears the first word. A connection that breaks before may be of a door where too many
+/// came at once.
+fn come_in(address: &SocketAddr, secret: &Secret) -> Result<Reached, Failed> {
+    let stream = Arc::new(TcpStream::connect_timeout(address, ATTEMPT)?);
+    stream.set_nodelay(true)?;
+    handshake::visit(&stream, (secret, &SERVICE), &[], Instant::now() + ATTEMPT)?;
+    stream.set_read_timeout(Some(ATTEMPT))?;
+    stream.set_write_timeout(Some(ATTEMPT))?;
+    let mut frames = Frames::new(Arc::clone(&stream), MOST_FIRST);
+    let first = frames.next()?.ok_or_else(|| io::Error::from(io::ErrorKind::TimedOut))?;
+    let Ok(Answer::Welcome { limit }) = Answer::decode(&first) else { return Err(Failed::Refused) };
+    let place = Place { addresses: vec![*address], secret: secret.clone() };
+    Ok(Reached { stream, frames, place, time_limit: limit })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::TcpListener,
+        sync::{
+            Mutex,
+            atomic::{AtomicUsize, Ordering::SeqCst},
+        },
+    };
+
+    use super::*;
+    use crate::{
+        collective::{
+            CollectiveError, RankCall,
+            channel::{Client, Service, frames},
+        },
+        lock::lock,
+    };
+
+    fn remote(address: SocketAddr, secret: &Secret) -> Remote {
+        let place = Place { addresses: vec![address], secret: secret.clone() };
+        Remote { find: Arc::new(Known(place)), board: 0 }
+    }
+
+    #[test]
+    fn a_connection_that_breaks_before_the_first_word_is_made_again() {
+        let secret = Secret::new(b"of the test");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = remote(listener.local_addr().unwrap(), &secret);
+        // Not waited for: it may wait for attempts that are not made.
+        let service = move || {
+            for attempt in 0..3 {
+                let stream = listener.accept().unwrap().0;
+                let ends = Instant::now() + ATTEMPT;
+                handshake::receive(&stream, (&secret, &SERVICE), ends, || true).unwrap();
+                if attempt == 2 {
+                    frames::send(&stream, &Answer::Welcome { limit: ATTEMPT }.encode()).unwrap();
+                    frames::send(&stream, &Answer::Pong.encode()).unwrap();
+                }
+            }
+        };
+        thread::spawn(service);
+        let mut reached = remote.reach(Duration::from_secs(30)).unwrap();
+        assert_eq!(reached.time_limit, ATTEMPT);
+        // Nothing that came with the first word is lost.
+        assert_eq!(reached.frames.next().unwrap(), Some(Answer::Pong.encode()));
+    }
+
+    #[test]
+    fn many_ranks_that_start_at_once_all_come_in() {
+        const RANKS: usize = 250;
+        let limit = Duration::from_secs(60);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let service = Service::start(listener, Secret::new(b"of the test"), limit).unwrap();
+        let place = service.place();
+        let (remote, joined) = (remote(place.addresses[0], &place.secret), AtomicUsize::new(0));
+        let errors: Mutex<Vec<CollectiveError>> = Mutex::default();
+        thread::scope(|scope| {
+            for rank in 0..RANKS {
+                let (remote, joined, errors) = (&remote, &joined, &errors);
+                scope.spawn(move || {
+                    let call = RankCall::new("join", 0);
+                    match Client::join(remote, (rank, RANKS), ("host", rank), &call, limit) {
+                        Ok(client) => {
+                            joined.fetch_add(1, SeqCst);
+                            client.leave(false);
+                        }
+                        Err(error) => lock(errors).push(error),
+                    }
+                });
+            }
+        });
+        assert_eq!(joined.load(SeqCst), RANKS, "{:?}", lock(&errors).first());
     }
 }

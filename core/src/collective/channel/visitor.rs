@@ -73,6 +73,10 @@ fn try_serve(rooms: &Arc<Rooms>, stream: &Arc<TcpStream>) -> io::Result<()> {
     say(stream, &Answer::Welcome { limit: rooms.time_limit })?;
     let mut frames = Frames::new(Arc::clone(stream), MOST_REQUEST);
     let Some(Request::Join(join)) = next(&mut frames)? else { return Ok(()) };
+    // Another call could be of a rank that does not exist.
+    if join.call.operation != "join" || join.call.peer.is_some() {
+        return Ok(());
+    }
     let Some(board) = rooms.board(join.board).filter(|_| join.rank < join.ranks) else {
         let error = CollectiveError::NoRank { rank: join.rank, ranks: join.ranks };
         return say(stream, &Answer::Failed(error));
@@ -140,8 +144,8 @@ impl Visitor {
             let waits = |call| Waits::new(call, None, None);
             match request {
                 Request::Agree { call, color, given: bytes } => {
-                    // One call at a time, and no rank that does not exist.
-                    let is_odd = call.peer.is_some_and(|peer| peer >= ranks);
+                    // One call at a time, none on a seat of another, and no rank that does not exist.
+                    let is_odd = call.peer.is_some_and(|peer| peer >= ranks) || !self.seated.load(SeqCst);
                     if is_odd || self.calls.swap(true, SeqCst) {
                         return Leaving::Lost;
                     }
@@ -235,6 +239,89 @@ impl Visitor {
         if self.seated.swap(false, SeqCst) {
             let call = RankCall::new("drop", 0);
             self.board.leave(self.rank, leaving, &Waits::new(&call, None, None));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpListener, num::NonZeroU64};
+
+    use super::*;
+    use crate::collective::channel::{Known, Remote, Service, remote::Reached, secret::Secret};
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    fn service() -> (Service, Remote) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let service = Service::start(listener, Secret::new(b"of the test"), LIMIT).unwrap();
+        let remote = Remote { find: Arc::new(Known(service.place())), board: 0 };
+        (service, remote)
+    }
+
+    /// A join of a rank by a call.
+    fn join(remote: &Remote, rank: usize, ranks: usize, call: RankCall) -> Reached {
+        let reached = remote.reach(LIMIT).unwrap();
+        reached.stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let (board, backend, process) = (remote.board, "host", NonZeroU64::MIN);
+        let request =
+            Request::Join(Join { board, rank, ranks, backend, process, context: rank as u64, call });
+        frames::send(&reached.stream, &request.encode()).unwrap();
+        reached
+    }
+
+    fn agree(reached: &Reached, call: RankCall) {
+        let request = Request::Agree { call, color: None, given: Vec::new() };
+        frames::send(&reached.stream, &request.encode()).unwrap();
+    }
+
+    fn heard(reached: &mut Reached) -> io::Result<Answer> {
+        let frame = reached.frames.next()?.ok_or_else(|| io::Error::from(io::ErrorKind::TimedOut))?;
+        Answer::decode(&frame).map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+
+    /// Is turned out.
+    fn is_out(mut reached: Reached) -> bool {
+        heard(&mut reached).is_err_and(|error| !frames::is_timeout(&error))
+    }
+
+    #[test]
+    fn a_rank_joins_by_no_other_call() {
+        let (_service, remote) = service();
+        for (operation, peer) in
+            [("send", Some(1_000_000_000)), ("send", Some(1)), ("receive", Some(7)), ("barrier", None)]
+        {
+            let mut call = RankCall::new(operation, 0);
+            call.peer = peer;
+            assert!(is_out(join(&remote, 0, 2, call)), "{operation} {peer:?}");
+        }
+        let mut call = RankCall::new("join", 0);
+        call.peer = Some(2);
+        assert!(is_out(join(&remote, 0, 2, call)));
+        // The board is as it was.
+        let mut joined = [0, 1].map(|rank| join(&remote, rank, 2, RankCall::new("join", 0)));
+        for joined in &mut joined {
+            assert!(matches!(heard(joined), Ok(Answer::Joined { .. })));
+        }
+    }
+
+    #[test]
+    fn who_got_no_seat_makes_no_call_on_that_of_another() {
+        let (_service, remote) = service();
+        let mut joined = [0, 1].map(|rank| join(&remote, rank, 2, RankCall::new("join", 0)));
+        for joined in &mut joined {
+            assert!(matches!(heard(joined), Ok(Answer::Joined { .. })));
+        }
+        let mut again = join(&remote, 1, 2, RankCall::new("join", 0));
+        assert!(matches!(heard(&mut again), Ok(Answer::Failed(CollectiveError::Taken(1)))));
+        agree(&again, RankCall::new("another", 1));
+        assert!(is_out(again));
+        for joined in &joined {
+            agree(joined, RankCall::new("barrier", 1));
+        }
+        for joined in &mut joined {
+            let answer = heard(joined);
+            assert!(matches!(answer, Ok(Answer::Agreed { .. })), "{answer:?}");
         }
     }
 }

@@ -126,10 +126,9 @@ impl Board {
             && !matches!(error, CollectiveError::Taken(_))
         {
             state.break_with(error.clone(), waits);
-            // It never comes, so the board is over without it.
-            if let Some(seat) = state.seats.get_mut(rank).filter(|seat| seat.joiner.is_none()) {
-                seat.at = At::Gone(Leaving::Dropped);
-            }
+            // It never comes: the board is over without it.
+            let seat = state.seats.get_mut(rank).filter(|seat| seat.joiner.is_none());
+            seat.into_iter().for_each(|seat| seat.at = At::Gone(Leaving::Dropped));
             waits.changed(&self.changed);
             drop(state);
             self.tell();
@@ -179,10 +178,9 @@ impl Board {
             }
             if state.broken.is_none() && woke != Woke::Again {
                 let states = state.states();
-                let limit = waits.limit();
                 let error = match woke {
                     Woke::Stuck => CollectiveError::Stuck(states),
-                    _ => CollectiveError::TimeLimit { limit, states },
+                    _ => CollectiveError::TimeLimit { limit: waits.limit(), states },
                 };
                 state.break_with(error, waits);
                 waits.changed(&self.changed);
@@ -392,10 +390,8 @@ impl State {
 
 impl Seat {
     fn call(&self) -> Option<&RankCall> {
-        match &self.at {
-            At::Calls(call) => Some(call),
-            _ => None,
-        }
+        let At::Calls(call) = &self.at else { return None };
+        Some(call)
     }
 
     fn is_gone(&self) -> bool {

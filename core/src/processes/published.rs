@@ -74,7 +74,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    // Before there is anything in it.
+    // Before anything is written there.
     check_folder(folder)?;
     let number = u64::from_le_bytes(random().map_err(|_| io::ErrorKind::Other)?);
     let new = path.with_extension(format!("{number:x}.new"));
@@ -104,7 +104,7 @@ fn own_number() -> Option<u32> {
     None
 }
 
-/// Refuses a folder that is another user's, or that others may reach. What is in one that passes is the user's own.
+/// Refuses a folder that is another user's, or that others may reach. All in one that passes is the user's own.
 fn check_folder(folder: &Path) -> io::Result<fs::Metadata> {
     // A link may lead to a folder that another user swaps.
     let of = fs::symlink_metadata(folder)?;
@@ -228,9 +228,9 @@ mod tests {
 
     /// A folder with a pipe of the job's name, where the user's folder would be.
     #[cfg(unix)]
-    fn pipe(mode: u32) -> (PathBuf, PathBuf) {
+    fn pipe(of: &str, mode: u32) -> (PathBuf, PathBuf) {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = env::temp_dir().join(format!("devarray-pipe-{mode:o}-{}", std::process::id()));
+        let folder = env::temp_dir().join(format!("devarray-{of}-{mode:o}-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();
         let path = folder.join("job");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_pipe_is_refused_and_never_opened() {
         for mode in [0o755, 0o700] {
-            let (folder, path) = pipe(mode);
+            let (folder, path) = pipe("read", mode);
             let (tells, told) = std::sync::mpsc::channel();
             let file = InFile(path);
             std::thread::spawn(move || tells.send(file.find().map_err(|error| error.to_string())));
@@ -257,11 +257,14 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn nothing_is_written_into_a_folder_of_others() {
-        let (folder, path) = pipe(0o755);
+        let (folder, path) = pipe("written", 0o755);
+        let changed = || fs::metadata(&folder).unwrap().modified().unwrap();
+        let before = changed();
+        std::thread::sleep(std::time::Duration::from_millis(50)); // times of files are coarse
         let published = Published::new(path.clone(), "127.0.0.1:7".parse().unwrap(), &Secret::new(b"x"));
-        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+        let after = changed();
         fs::remove_dir_all(folder).unwrap();
         assert!(published.is_err());
-        assert_eq!(left, [path]);
+        assert_eq!(before, after, "not even for a moment");
     }
 }

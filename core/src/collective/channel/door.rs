@@ -2,9 +2,9 @@
 //!
 //! Strangers can knock as often as they like. At most [`MOST_WAITING`] wait at the door; when one more comes, the
 //! one that has waited longest is sent away, so strangers that say nothing do not keep ranks out. It has had
-//! [`LEAST_WAIT`] at least, so many ranks that come at once do not keep each other out either. Each has
-//! [`HANDSHAKE_LIMIT`], and costs one thread and one descriptor meanwhile. Who was sent away may come again; who was
-//! told to come in is not sent away any more.
+//! [`LEAST_WAIT`] at least, so ranks that come at once do not keep each other out, however many they are. Each has
+//! [`HANDSHAKE_LIMIT`], and costs one thread and one descriptor meanwhile. A visitor that
+//! was sent away may come again; one that was told to come in is not sent away any more.
 
 use std::{
     collections::VecDeque,

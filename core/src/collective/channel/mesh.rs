@@ -336,14 +336,14 @@ mod tests {
 
     #[test]
     fn the_time_limit_counts_from_the_last_byte() {
-        let limit = Duration::from_millis(400);
+        let limit = Duration::from_millis(300);
         let [[one, slow], [two, fast]] = [pair(limit), pair(limit)];
         // Ranks 1 and 2 send to rank 0, the first of them byte by byte.
         let [mut one, mut two] = [one, two].map(|mesh| mesh.peers);
         let peers = vec![None, one[1].take(), two[1].take()];
         let mesh =
             Mesh { rank: 0, peers, time_limit: limit, aborted: Mutex::default(), changed: Condvar::new() };
-        let [slowly, len] = [SMALL_BYTES + 8, 20 << 20];
+        let [slowly, len] = [SMALL_BYTES + 30, 64 << 20];
         let (mut come, mut more) = (vec![0; slowly], vec![0; len]);
         thread::scope(|scope| {
             let sends = scope.spawn(|| fast.exchange(0, &[(0, &vec![7; len])], &mut []));
@@ -351,8 +351,9 @@ mod tests {
                 let mut stream = slow.peers[0].as_ref().unwrap();
                 let head = [0_u64, slowly as u64].map(u64::to_le_bytes).concat();
                 stream.write_all(&[&head[..], &[9; SMALL_BYTES]].concat()).unwrap();
-                for _ in 0..16 {
-                    thread::sleep(limit / 4);
+                // A write gives up only after a few limits, when all buffers are full.
+                for _ in 0..30 {
+                    thread::sleep(limit / 3);
                     stream.write_all(&[9]).unwrap();
                 }
             });

@@ -70,7 +70,7 @@ pub(crate) struct Remote {
 /// A service that has said its first word.
 pub(super) struct Reached {
     pub(super) stream: Arc<TcpStream>,
-    /// What it says from now on.
+    /// Its words from now on.
     pub(super) frames: Frames,
     pub(super) place: Place,
     /// The time for which calls wait.

@@ -14,6 +14,7 @@ use devarray_conformance::{
         Away, Combined, End, Extras, Formula, Item, Op, Ordered, Program, Search, Start, Transform, part,
         raw::{Act, Bytes, Join},
     },
+    rank_programs::{Functions, RankProgram, Twin},
     trace_events,
     wrap::{InstrumentedEvent, InstrumentedStream},
 };
@@ -83,6 +84,9 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
         shown.add("TraceArgs", &event.args);
     }
     programs(&mut shown, &harness)?;
+    shown.add("RankProgram", &RankProgram::drawn(7, 3));
+    shown.add("Functions", &Functions::<MockDevice>::of_device());
+    shown.add("Twin", &Twin::Backwards);
     shown.are_all_of([concat!(env!("CARGO_MANIFEST_DIR"), "/src")]);
     Ok(())
 }

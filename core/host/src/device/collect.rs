@@ -1,5 +1,5 @@
 //! Exchanges with other ranks: threads of this process, each with a device of its own, or
-//! [processes](super::processes).
+//! [processes].
 //!
 //! # Why memory of another rank may be touched
 //!

@@ -1,6 +1,7 @@
 //! Strangers at the door of rank 0, while a job runs.
 
 use std::{
+    env,
     io::{self, BufRead as _, Read as _, Write as _},
     net::{Shutdown, TcpStream},
     thread,
@@ -112,7 +113,9 @@ fn strangers_harm_nobody() {
     }
     let [memory_before, ..] = before.unwrap();
     let [memory, ..] = started.measure(0);
-    assert!(memory < memory_before + (8 << 10), "{memory_before} KiB before, {memory} KiB after");
+    // AddressSanitizer keeps freed memory for a while.
+    let is_kept = env::var_os("ASAN_OPTIONS").is_some();
+    assert!(is_kept || memory < memory_before + (8 << 10), "{memory_before} KiB before, {memory} KiB after");
     drop(open);
     // All have gone: two threads and a descriptor or two for each other rank are left, and the test's own.
     let ends = Instant::now() + Duration::from_secs(15);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks each package as it would be published: from the files of its own archive, and those of the packages it needs.
 
-Expects archives in `target/package`, as `cargo publish --workspace --dry-run --no-verify` leaves them. All are unpacked into one
-workspace, so that what they have in common is compiled once. Nothing is linked: the tests do that.
+Expects archives in `target/package`, as `cargo publish --workspace --dry-run --no-verify` leaves them. All are
+unpacked into one workspace, so that common dependencies are compiled once. Nothing is linked: the tests do that.
 """
 
 import json

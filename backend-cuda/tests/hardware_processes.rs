@@ -131,7 +131,7 @@ impl Started {
         panic!("rank {rank} ended without {text:?}: {:?}", self.children[rank].wait());
     }
 
-    /// Waits until the rank ends by itself.
+    /// Waits until the process of the rank exits, and checks that it succeeded.
     fn end(&mut self, rank: usize) {
         let ends = Instant::now() + TIME_LIMIT;
         loop {
@@ -163,7 +163,7 @@ fn programs_of_processes_have_the_bits_of_vectors() {
     }
 }
 
-/// A process that is killed: each other one gets an error and ends by itself, and no wait gives a result that is none.
+/// If a process is killed, each other one gets an error and exits, and no wait returns a wrong sum.
 #[test]
 #[ignore = "needs two CUDA devices and NCCL"]
 fn the_others_are_told_of_a_killed_process_and_end() {

@@ -48,9 +48,9 @@ modules! {
     Tile16: asynchronous "tile_16";
 }
 
-/// Whether a kernel on a generation waits by itself, before it touches memory, for the previous
-/// launch in its stream (`wait_for_previous` in `common.cuh`). Only then may its launch begin while
-/// the previous one still works.
+/// Whether a kernel, on devices of a generation, calls `wait_for_previous` (`common.cuh`) before it
+/// touches memory, and so waits for the previous launch in its stream. Only such a kernel may begin
+/// while the previous launch still works.
 pub(crate) fn waits_for_the_launch_before(kernel: Kernel, major: u32) -> bool {
     major == 9 && kernel.entry.family() != Family::Fill
 }

@@ -67,8 +67,8 @@ pub enum Command {
     ///
     /// Each process finds its rank in the variables of torchrun: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
     /// MASTER_ADDR and MASTER_PORT; and in DEVARRAY_SECRET a secret that is made for the job. All write to this
-    /// terminal. If one fails, the others are ended: they are asked to, and killed if they are still there after 5 seconds.
-    /// The exit status is the first failed one's; 128 and the number of the signal, if one ended it.
+    /// terminal. If one fails, the others are asked to end, and killed if they are still there after 5 seconds.
+    /// The exit status is the first failed one's, or 128 and the number of the signal that ended it.
     Launch(launch::Arguments),
     /// Compute a function of .npy files on a device
     ///

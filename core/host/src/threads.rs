@@ -162,7 +162,7 @@ impl Queue {
 }
 
 impl Drop for Threads {
-    /// Tells helpers to end; each ends by itself.
+    /// Tells helpers to end. Does not wait for them.
     fn drop(&mut self) {
         if let Some(queue) = self.helpers.get() {
             let state = queue.state();

@@ -32,7 +32,8 @@ const MOST_RANKS: usize = 1 << 16;
 ///
 /// Dropping it tells the other ranks: calls of theirs that need this rank fail at once. Where it is
 /// forgotten instead ([`std::mem::forget`]), they fail when the [time
-/// limit](CommunicatorId::with_time_limit) has passed.
+/// limit](CommunicatorId::with_time_limit) has passed. On CUDA by NCCL, dropping it blocks until its
+/// exchanges are over, up to the time limit, and then cuts them off. Elsewhere it waits for no device.
 pub struct Communicator<D: Collects> {
     pub(super) context: Context<D>,
     pub(super) raw: Arc<D::Communicator>,

@@ -148,7 +148,8 @@ pub enum Exchange {
     ReduceScatter,
     /// Each rank's part for another, to that other, in the order of ranks.
     AllToAll,
-    /// Likewise, where each part has [as many rows](crate::backend::CollectOp::counts) as its rank likes.
+    /// Each rank's part for another, to that other. Parts differ in their [numbers of
+    /// rows](crate::backend::CollectOp::counts).
     AllToAllCounted,
     /// One rank's part, to one other.
     Transfer {

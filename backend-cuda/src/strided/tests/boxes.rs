@@ -72,7 +72,7 @@ fn tiles_of_large_copies_share_no_sector_of_a_run() {
         let shared = |scale| shared_sectors(scale, &transposed(rows, columns), width, rows * width);
         assert_eq!(shared(Scale::Large), 0, "{rows} x {columns}, {width} bytes");
         assert_eq!(shared(Scale::Stream), 0, "{rows} x {columns}, {width} bytes");
-        // This does not hold by itself: in smaller copies caches merge the parts of a sector, so
+        // Tiles of smaller copies may share sectors: caches merge the parts of a sector there, so
         // tiles do not overlap unless elements start anywhere.
         let any = !(rows * width).is_multiple_of(4);
         assert_eq!(shared(Scale::Middle) == 0, any, "{rows} x {columns}, {width} bytes");

@@ -116,7 +116,7 @@ fn tiles_share_no_sector_at_the_ends_of_an_axis() {
             shared_sectors(scale, &layouts, width, stretch_bytes)
         };
         assert_eq!(shared(Scale::Large, false), 0, "{a} x {b} x {c}, {width} bytes");
-        // This does not hold by itself: a source that runs backwards has no fused axis.
+        // A source that runs backwards has no fused axis, so its tiles share sectors.
         assert!(shared(Scale::Large, true) > 0, "{a} x {b} x {c}, {width} bytes");
     }
 }

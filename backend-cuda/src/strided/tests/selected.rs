@@ -187,7 +187,7 @@ fn rows_lie_as_in_their_sectors_and_begin_in_different_banks() {
         assert!(params.classes_log2 > 0, "rows in classes");
         assert_eq!(measure::torn_sectors(&params), 0, "{rows} x {columns}, {width} bytes");
         assert_eq!(measure::rows_apart(&params), 8, "{rows} x {columns}, {width} bytes");
-        // Neither holds by itself.
+        // Other pitches tear sectors, and put rows elsewhere.
         params.class_pitch += 16;
         assert!(measure::torn_sectors(&params) > 0, "{rows} x {columns}, {width} bytes");
         params.row_pitch += if params.swizzle_mask > 0 { 0 } else { 16 };

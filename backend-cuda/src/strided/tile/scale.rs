@@ -61,7 +61,7 @@ impl Scale {
 
     /// The fewest 16-byte vectors that a thread loads or stores, depending on how their elements
     /// are found. `bytes`: elements have one byte, so a vector takes sixteen accesses. `shifted`:
-    /// each element is looked up by itself. More vectors make smaller blocks, and more blocks run
+    /// the place of each element is computed separately. More vectors make smaller blocks, and more blocks run
     /// at a time.
     pub(super) fn vectors(self, find: Find, bytes: bool, shifted: bool) -> u32 {
         match (self, find) {

@@ -117,7 +117,7 @@ impl Started {
         panic!("rank {rank} ended without {begin:?}: {:?}", self.children[rank].wait());
     }
 
-    /// Waits until the rank ends by itself. Returns the text that it printed since.
+    /// Waits until the process of the rank exits. Returns the text that it printed since.
     pub(crate) fn end(&mut self, rank: usize, within: Duration) -> String {
         let ends = Instant::now() + within;
         let status = loop {

@@ -73,6 +73,45 @@ fn neighbours_of_an_exchange_stay_behind_and_before_it() {
     told.into_iter().for_each(Result::unwrap);
 }
 
+/// Few bytes, exchange after exchange on streams that change, of ranks that are late now and then: no copy of a source
+/// is overwritten before all have read it.
+#[test]
+#[ignore = "needs CUDA devices"]
+fn copies_of_few_bytes_stay_until_all_have_read_them() {
+    const ROUNDS: usize = 2000;
+    for count in 2..=4 {
+        let told = on_each(
+            &contexts(count),
+            || (),
+            |context, ranks| {
+                let streams = [context.stream()?, context.stream()?];
+                let mut own = [Array::<i32, _>::zeros(&streams[0], &[7])?, Array::zeros(&streams[1], &[7])?];
+                let mut slow = [
+                    Array::<f32, _>::zeros(&streams[0], &[1 << 23])?,
+                    Array::zeros(&streams[1], &[1 << 23])?,
+                ];
+                let (rank, mut sums) = (ranks.rank(), Vec::with_capacity(ROUNDS));
+                for round in 0..ROUNDS {
+                    // Another choice on each rank.
+                    let drawn = (round * 7 + 3) * (rank * 5 + 11) / 13;
+                    let (on, value) = (drawn % 2, i32::try_from(round * 10 + rank).unwrap());
+                    if drawn % 17 == 0 {
+                        slow[on].fill(&streams[on], 1.0)?;
+                    }
+                    own[on].fill(&streams[on], value)?;
+                    sums.push(ranks.all_reduce(&streams[on], Combination::Sum, &own[on])?);
+                }
+                for (round, sum) in sums.iter().enumerate() {
+                    let due = (0..count).map(|rank| i32::try_from(round * 10 + rank).unwrap()).sum::<i32>();
+                    assert_eq!(sum.to_vec(&streams[0])?, [due; 7], "round {round} of rank {rank}");
+                }
+                Ok(())
+            },
+        );
+        told.into_iter().for_each(Result::unwrap);
+    }
+}
+
 /// Random programs of one to four ranks.
 #[test]
 #[ignore = "needs CUDA devices"]

@@ -3,7 +3,8 @@
 //! - [Directly](direct), if ranks are threads of one process whose devices reach each other's memory. Their
 //!   streams wait for each other by events, and kernels and copies of one device touch memory of another. No
 //!   library is needed, no kernel ever waits for another rank, and a sum reads the elements of the others while
-//!   it adds: on two cards an `all_reduce` takes 0.85 of the library's time.
+//!   it adds: on two cards an `all_reduce` takes 0.85 of the library's time. [Few bytes](staged) are copied first,
+//!   which saves a wait.
 //! - [By NCCL](by_library) otherwise: the library moves elements, kernels of this crate combine them.
 //!
 //! Both combine in the order of ranks, so sums have the bits that they have on a CPU.
@@ -14,6 +15,8 @@
 mod by_library;
 mod combine;
 mod direct;
+mod exchanging;
+mod staged;
 
 use std::sync::Arc;
 

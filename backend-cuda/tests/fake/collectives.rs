@@ -134,7 +134,12 @@ fn a_driver_call_that_fails_leaves_each_rank_with_values_or_an_error() {
         Function::MemAllocFromPoolAsync,
     ];
     let mut failures = 0;
-    for (function, nth) in functions.into_iter().flat_map(|of| (0..8).map(move |nth| (of, nth))) {
+    // Few bytes go by copies; others are so many that each rank combines a share, and that a broadcast has two stages.
+    let cases = [(20, 1 << 10), (20_000, 1 << 20)]
+        .into_iter()
+        .flat_map(|lengths| functions.into_iter().map(move |of| (lengths, of)))
+        .flat_map(|(lengths, of)| (0..8).map(move |nth| (lengths, of, nth)));
+    for ((summed, broadcast), function, nth) in cases {
         let fake = Fake::new();
         let contexts = contexts(&fake, 3, false);
         let driver = Arc::clone(contexts[0].device().driver());
@@ -143,10 +148,9 @@ fn a_driver_call_that_fails_leaves_each_rank_with_values_or_an_error() {
             || fake.install(),
             |context, ranks| {
                 let stream = context.stream()?;
-                // So long that each rank combines a share, and that a broadcast has two stages.
-                let mut sum = Array::from_slice(&stream, &[20_000], &vec![1.0_f32; 20_000])?;
+                let mut sum = Array::from_slice(&stream, &[summed], &vec![1.0_f32; summed])?;
                 let mut elements =
-                    Array::from_slice(&stream, &[1 << 20], &vec![u8::from(ranks.rank() == 2); 1 << 20])?;
+                    Array::from_slice(&stream, &[broadcast], &vec![u8::from(ranks.rank() == 2); broadcast])?;
                 ranks.barrier()?;
                 if ranks.rank() == 0 {
                     driver.fail(Fault::new(nth, NonZeroI32::new(400).unwrap()).of(function));
@@ -162,7 +166,7 @@ fn a_driver_call_that_fails_leaves_each_rank_with_values_or_an_error() {
                 Ok((sum.to_vec(&stream)?, elements.to_vec(&stream)?))
             },
         );
-        let what = format!("{function:?}, call {nth}");
+        let what = format!("{summed} elements, {function:?}, call {nth}");
         for told in told {
             match told {
                 Ok((sum, elements)) => {
@@ -177,12 +181,47 @@ fn a_driver_call_that_fails_leaves_each_rank_with_values_or_an_error() {
         fake.assert_proper();
         assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new(), "{what}");
     }
-    assert!(failures > 40, "{failures} failures");
+    assert!(failures > 60, "{failures} failures");
+}
+
+/// An exchange of few bytes waits for one event of each other rank, and for the one before if that was on another
+/// stream: its copy overwrites that of the exchange before the last.
+#[test]
+fn few_bytes_wait_once_for_each_rank_and_for_the_exchange_before() {
+    const CALLS: usize = 6;
+    for streams in 1..=2 {
+        let fake = Fake::new();
+        let contexts = contexts(&fake, 2, false);
+        let told = ranks_of::on_each(
+            &contexts,
+            || fake.install(),
+            |context, ranks| {
+                let streams = (0..streams).map(|_| context.stream()).collect::<Result<Vec<_>, _>>()?;
+                let waits = || context.device().driver().calls(Function::StreamWaitEvent);
+                let own = streams.iter().map(|on| Array::from_slice(on, &[3], &[1.0_f32; 3]));
+                let mut own = own.collect::<Result<Vec<_>, _>>()?;
+                ranks.barrier()?;
+                let before = waits();
+                for call in 0..CALLS {
+                    let at = call % streams.len();
+                    ranks.all_reduce_in_place(&streams[at], Combination::Sum, &mut own[at])?;
+                }
+                ranks.barrier()?;
+                assert_eq!(waits() - before, 2 * (CALLS + (streams.len() - 1) * (CALLS - 1)) as u64);
+                Ok(())
+            },
+        );
+        told.into_iter().for_each(Result::unwrap);
+        drop(contexts);
+        fake.assert_proper();
+        assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    }
 }
 
 /// Memory outside of the pool may be open to its own device alone, so others are given a copy of it.
 #[test]
 fn memory_outside_of_the_pool_is_not_touched_by_other_devices() {
+    const LEN: usize = 20_000;
     let fake = Fake::new();
     let contexts = contexts(&fake, 2, false);
     let told = ranks_of::on_each(
@@ -190,9 +229,10 @@ fn memory_outside_of_the_pool_is_not_touched_by_other_devices() {
         || fake.install(),
         |context, ranks| {
             let (stream, rank) = (context.stream()?, ranks.rank() as f32);
-            let mut sum = MappedArray::from_slice(context, &[5], &[rank; 5])?;
-            let mut gathered = MappedArray::<f32, _>::zeros(context, &[2, 5])?;
-            let own = Array::from_slice(&stream, &[5], &[7.0 + rank; 5])?;
+            // More than goes by copies.
+            let mut sum = MappedArray::from_slice(context, &[LEN], &[rank; LEN])?;
+            let mut gathered = MappedArray::<f32, _>::zeros(context, &[2, LEN])?;
+            let own = Array::from_slice(&stream, &[LEN], &[7.0 + rank; LEN])?;
             ranks.barrier()?;
             let allocations = || context.device().driver().calls(Function::MemAllocFromPoolAsync);
             let before = allocations();
@@ -201,8 +241,8 @@ fn memory_outside_of_the_pool_is_not_touched_by_other_devices() {
             ranks.barrier()?;
             assert_eq!(allocations() - before, 4, "a vector for each rank and call");
             stream.synchronize()?;
-            assert_eq!(sum.host()?, [1.0; 5]);
-            assert_eq!(gathered.host()?, [[7.0_f32; 5], [8.0; 5]].concat());
+            assert_eq!(sum.host()?, [1.0; LEN]);
+            assert_eq!(gathered.host()?, [[7.0_f32; LEN], [8.0; LEN]].concat());
             Ok(())
         },
     );

@@ -1,5 +1,7 @@
 //! Exchanges between devices that reach each other's memory, by ranks of one process.
 //!
+//! [Few bytes](super::staged) go by copies of the sources, which need less waiting. Others have no copy:
+//!
 //! An exchange has one stage or two. In each, a rank's stream waits for the others', then reads and writes memory
 //! of its own and of theirs. Ranks meet on the host before the first stage, and tell each other where their
 //! elements are and an event behind all that uses them; and after each stage, with an event behind it. At last
@@ -22,23 +24,23 @@
 //! work behind that touches memory of another rank.
 
 use std::{
-    any::Any,
     collections::BTreeMap,
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Mutex},
+    mem,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use devarray::{
     Result,
-    backend::{Buffer, CollectOp, Event, Exchange, Joining, Participant, Piece, Rendezvous},
+    backend::{Buffer, CollectOp, Joining, Participant, Rendezvous},
     collective::CollectiveError,
 };
 
 use super::{
     super::{CudaDevice, CudaStream},
-    combine::{Combiner, Scratch, WHOLE_BYTES, is_read_late, share},
+    combine::{Combiner, Scratch},
+    exchanging::{Exchanging, Failed, Given},
+    staged::{self, Left, Places},
 };
 use crate::{
     context::Context,
@@ -48,9 +50,6 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// Bytes from which a root gives each other rank a share, which they give each other: it sends each byte once.
-const SHARED_OUT_BYTES: usize = 1 << 20;
-
 /// The places where ranks meet.
 #[derive(Debug, Default)]
 pub(super) struct Meetings {
@@ -59,6 +58,7 @@ pub(super) struct Meetings {
     calls: Rendezvous<Given>,
     /// The end of a stage of each rank; none if it failed.
     stages: [Rendezvous<Option<Arc<CudaEvent>>>; 2],
+    left: Mutex<Left>,
 }
 
 /// The part of one rank.
@@ -66,24 +66,8 @@ pub(super) struct Meetings {
 pub(super) struct Rank {
     meetings: Arc<Meetings>,
     time_limit: Duration,
-}
-
-/// The elements of a rank, by address, 0 where it has none; and a point behind all that was enqueued before.
-#[derive(Debug, Clone)]
-struct Given {
-    source: u64,
-    result: u64,
-    /// The first byte of each part of the source, where parts differ in length.
-    parts: Vec<usize>,
-    begins: Arc<CudaEvent>,
-}
-
-/// The end of a stage, or why it failed. If it failed, nothing that it enqueued still runs.
-type StageOutcome = std::result::Result<Arc<CudaEvent>, Failed>;
-
-enum Failed {
-    Error(devarray::Error),
-    Panic(Box<dyn Any + Send>),
+    ranks: usize,
+    places: Mutex<Places>,
 }
 
 impl Rank {
@@ -105,8 +89,13 @@ impl Rank {
         let direct = joining.gather(&[u8::from(reaches_all)])?.iter().all(|told| told[..] == [1]);
         // All have seen them.
         locked(&meetings.contexts).clear();
-        let time_limit = joining.time_limit();
-        Ok(direct.then(|| Self { meetings: Arc::clone(meetings), time_limit }))
+        let (time_limit, ranks) = (joining.time_limit(), joining.ranks());
+        Ok(direct.then(|| Self {
+            meetings: Arc::clone(meetings),
+            time_limit,
+            ranks,
+            places: Mutex::default(),
+        }))
     }
 
     /// Ends the exchanges that not all ranks have come to. The others are carried out.
@@ -124,6 +113,9 @@ impl Rank {
         let call = op.call();
         let combiner = Combiner { device, stream, operation: call.operation };
         device.context().bound(call.operation)?;
+        if staged::takes(op) {
+            return self.collect_staged(combiner, op);
+        }
         let source = Reached::new(combiner, op.source(), op.source_bytes())?;
         let result = match (op.source(), op.result()) {
             // In place: one vector is both.
@@ -141,13 +133,10 @@ impl Rank {
             parts: parts.iter().map(|&of| op.source_part(of).start).collect(),
             begins,
         };
-        let (all, at) = (op.participants(), op.rank());
-        let at = all.iter().position(|&rank| rank == at).unwrap_or(0);
-        let who = Participant { number: op.number(), place: at, count: all.len(), call, turns: None };
         // All come, or none: from here on, the others touch memory of this rank.
-        let met = self.meetings.calls.meet(who, given, self.time_limit);
-        let given = met.map_err(|error| error.of(BACKEND, call.operation))?.leave();
-        let exchanging = Exchanging { combiner, op, place: at, given: &given };
+        let who = participant(op);
+        let given = self.meet(who, given)?;
+        let exchanging = Exchanging { combiner, op, place: who.place, given: &given };
         self.run(&exchanging, who)?;
         match result.as_ref().unwrap_or(&source) {
             Reached { own, room: Some(room) } if op.result().is_some() => {
@@ -155,6 +144,30 @@ impl Rank {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Enqueues the part of this rank in an exchange of few bytes: the others read a copy of the source.
+    fn collect_staged(&self, combiner: Combiner<'_>, op: &CollectOp<'_, CudaBuffer>) -> Result<()> {
+        // One call at a time comes to a rank.
+        let mut places = locked(&self.places);
+        let source = places.copy_source(combiner, op)?;
+        let begins = Arc::new(combiner.stream.raw.record_as(Kind::Plain)?);
+        places.end(combiner, &begins);
+        let result = op.result().map_or(0, place);
+        let who = participant(op);
+        let given = self.meet(who, Given { source, result, parts: Vec::new(), begins })?;
+        let others = given.iter().enumerate().filter(|(at, _)| *at != who.place);
+        let behind: Vec<_> = others.map(|(_, given)| Arc::clone(&given.begins)).collect();
+        let end = Exchanging { combiner, op, place: who.place, given: &given }.stage(0, &behind);
+        let end = end.map_err(Failed::into_error)?;
+        places.end(combiner, &end);
+        Ok(())
+    }
+
+    /// Blocks until all ranks of an exchange have come, and returns what each gives.
+    fn meet(&self, who: Participant<'_>, given: Given) -> Result<Arc<[Given]>> {
+        let met = self.meetings.calls.meet(who, given, self.time_limit);
+        Ok(met.map_err(|error| error.of(BACKEND, who.call.operation))?.leave())
     }
 
     /// Goes through the stages with the other ranks, and waits for the ends of the last.
@@ -173,15 +186,26 @@ impl Rank {
             ends = of_others.filter_map(|(_, end)| end.clone()).collect();
             if all.iter().any(Option::is_none) {
                 exchanging.wait_for(&ends)?;
-                return Err(match outcome {
-                    Err(Failed::Error(error)) => error,
-                    Err(Failed::Panic(panic)) => resume_unwind(panic),
-                    Ok(_) => CollectiveError::Aborted.of(BACKEND, call.operation),
-                });
+                let aborted = |_| CollectiveError::Aborted.of(BACKEND, call.operation);
+                return Err(outcome.map_or_else(Failed::into_error, aborted));
             }
         }
         exchanging.wait_for(&ends)
     }
+}
+
+impl Drop for Rank {
+    fn drop(&mut self) {
+        let places = self.places.get_mut().unwrap_or_else(PoisonError::into_inner);
+        staged::leave(&self.meetings.left, self.ranks, mem::take(places));
+    }
+}
+
+/// This rank in the meetings of an exchange.
+fn participant<'p>(op: &CollectOp<'p, CudaBuffer>) -> Participant<'p> {
+    let (all, rank) = (op.participants(), op.rank());
+    let place = all.iter().position(|&of| of == rank).unwrap_or(0);
+    Participant { number: op.number(), place, count: all.len(), call: op.call(), turns: None }
 }
 
 impl Context {
@@ -219,143 +243,4 @@ impl<'r> Reached<'r> {
 
 fn place((buffer, offset_bytes): (&CudaBuffer, usize)) -> u64 {
     buffer.address() + offset_bytes as u64
-}
-
-/// The part of one rank in an exchange that all have come to.
-struct Exchanging<'e> {
-    combiner: Combiner<'e>,
-    op: &'e CollectOp<'e, CudaBuffer>,
-    /// The place of this rank among the participants.
-    place: usize,
-    given: &'e [Given],
-}
-
-impl Exchanging<'_> {
-    /// Stages of this exchange, the same for all ranks.
-    fn stages(&self) -> usize {
-        let shared_out = self.given.len() > 2 && self.op.part_bytes() >= SHARED_OUT_BYTES;
-        if matches!(self.op.exchange(), Exchange::Broadcast { .. }) && shared_out { 2 } else { 1 }
-    }
-
-    /// Enqueues a stage behind events of the others, and returns its end.
-    fn stage(&self, stage: usize, behind: &[Arc<CudaEvent>]) -> StageOutcome {
-        let stream = &self.combiner.stream.raw;
-        let enqueue = || {
-            for event in behind {
-                stream.wait_on(self.combiner.operation, event.raw())?;
-            }
-            if stage == 0 { self.enqueue() } else { self.pass_on() }?;
-            stream.record_as(Kind::Plain).map(Arc::new)
-        };
-        let failed = match catch_unwind(AssertUnwindSafe(enqueue)) {
-            Ok(Ok(end)) => return Ok(end),
-            Ok(Err(error)) => Failed::Error(error),
-            Err(panic) => Failed::Panic(panic),
-        };
-        if let Err(also) = stream.synchronize() {
-            stream.context().driver().report(also);
-        }
-        Err(failed)
-    }
-
-    /// Makes later work of the stream wait for events of the other ranks. If that fails, the host waits for them.
-    fn wait_for(&self, ends: &[Arc<CudaEvent>]) -> Result<()> {
-        let waits = |end: &Arc<CudaEvent>| {
-            let waits = self.combiner.stream.raw.wait_on(self.combiner.operation, end.raw());
-            waits.inspect_err(|_| drop(end.synchronize()))
-        };
-        ends.iter().map(waits).fold(Ok(()), Result::and)
-    }
-
-    /// Enqueues the first stage.
-    fn enqueue(&self) -> Result<()> {
-        let (op, ranks) = (self.op, self.given.len());
-        let part = op.part_bytes();
-        match op.exchange() {
-            Exchange::AllReduce => self.all_reduce(),
-            Exchange::Broadcast { root } if self.stages() == 2 => {
-                let Some(receiver) = self.receiver(self.place, root) else { return Ok(()) };
-                let share = share(part, 1, receiver, ranks - 1);
-                self.combiner.copy_all(&[self.run_of(self.given[self.place_of(root)].source, share)])
-            }
-            exchange => {
-                let mut runs = Vec::with_capacity(ranks);
-                for Piece { result_part, from, source_part } in exchange.pieces(op.rank(), ranks) {
-                    let Range { start, end } = op.result_part(result_part);
-                    let result = self.own().result + start as u64;
-                    let Some(from) = from else {
-                        self.combine((source_part * part) as u64, result, op.count())?;
-                        continue;
-                    };
-                    let Given { source, parts, .. } = &self.given[self.place_of(from)];
-                    let offset = parts.get(source_part).copied().unwrap_or(source_part * part);
-                    runs.push((result, source + offset as u64, end - start));
-                }
-                self.combiner.copy_all(&runs)
-            }
-        }
-    }
-
-    /// Enqueues the second stage of a broadcast: the ranks fetch their shares from each other.
-    fn pass_on(&self) -> Result<()> {
-        let Exchange::Broadcast { root } = self.op.exchange() else { return Ok(()) };
-        if self.receiver(self.place, root).is_none() {
-            return Ok(());
-        }
-        let ranks = self.given.len();
-        // Each begins with another one.
-        let runs = (1..ranks).map(|step| (self.place + step) % ranks).filter_map(|other| {
-            let share = share(self.op.part_bytes(), 1, self.receiver(other, root)?, ranks - 1);
-            Some(self.run_of(self.given[other].result, share))
-        });
-        self.combiner.copy_all(&runs.collect::<Vec<_>>())
-    }
-
-    /// The number of a rank among those that are not the root.
-    fn receiver(&self, place: usize, root: usize) -> Option<usize> {
-        let root = self.place_of(root);
-        (place != root).then(|| place - usize::from(place > root))
-    }
-
-    /// The copy of a range of the bytes at an address to the same range of the result.
-    fn run_of(&self, from: u64, Range { start, end }: Range<usize>) -> (u64, u64, usize) {
-        (self.own().result + start as u64, from + start as u64, end - start)
-    }
-
-    /// Combines the vectors of all, each rank its share, and brings that to the others; or each rank combines all,
-    /// if there is little, and no result is a source that another rank reads.
-    fn all_reduce(&self) -> Result<()> {
-        let (op, ranks, item) = (self.op, self.given.len(), self.op.item_bytes());
-        let in_place = self.given.iter().any(|given| given.source == given.result);
-        if op.part_bytes() <= WHOLE_BYTES && !in_place {
-            return self.combine(0, self.own().result, op.count());
-        }
-        let share = share(op.count(), item, self.place, ranks);
-        let offset = (share.start * item) as u64;
-        self.combine(offset, self.own().result + offset, share.len())?;
-        // Each begins with another one.
-        let from = self.own().result + offset;
-        let others = (1..ranks).map(|step| (self.place + step) % ranks);
-        let runs = others.map(|other| (self.given[other].result + offset, from, share.len() * item));
-        self.combiner.copy_all(&runs.collect::<Vec<_>>())
-    }
-
-    /// Combines elements of all ranks, from an offset in bytes in their sources on.
-    fn combine(&self, offset: u64, outcome: u64, count: usize) -> Result<()> {
-        let (Some(combining), 1..) = (self.op.combining(), count) else { return Ok(()) };
-        let item = self.op.item_bytes();
-        let sources: Vec<u64> = self.given.iter().map(|given| given.source + offset).collect();
-        let spare_bytes = if is_read_late(&sources, outcome) { count * item } else { 0 };
-        let spare = self.combiner.scratch(spare_bytes)?;
-        self.combiner.combine(combining, &sources, (outcome, spare.address), (count, item))
-    }
-
-    fn own(&self) -> &Given {
-        &self.given[self.place]
-    }
-
-    /// The place of a rank among the participants.
-    fn place_of(&self, rank: usize) -> usize {
-        self.op.participants().iter().position(|&of| of == rank).unwrap_or(0)
-    }
 }

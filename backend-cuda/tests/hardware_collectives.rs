@@ -8,7 +8,10 @@
 
 use std::time::Instant;
 
-use devarray::{Array, Context, StreamHandle, collective::Combination};
+use devarray::{
+    Array, Context, StreamHandle,
+    collective::{Combination, CommunicatorId, Group},
+};
 use devarray_conformance::rank_programs::{Functions, RankProgram};
 use devarray_cuda::CudaDevice;
 
@@ -110,6 +113,40 @@ fn copies_of_few_bytes_stay_until_all_have_read_them() {
         );
         told.into_iter().for_each(Result::unwrap);
     }
+}
+
+/// One thread for the ranks of all devices, and neighbours that send to each other at once, on streams of their own.
+#[test]
+#[ignore = "needs CUDA devices"]
+fn a_group_of_one_thread_trades_edges() {
+    const LEN: usize = 1 << 20;
+    let ranks = devices().max(2);
+    let contexts = contexts(ranks);
+    let mut group = Group::join(&contexts, &CommunicatorId::new(), 0, ranks).unwrap();
+    for round in 0..20 {
+        let came = group.each(&contexts, |communicator, context| {
+            let (to, from) = (context.stream()?, context.stream()?);
+            let rank = communicator.rank();
+            let (left, right) = ((rank + ranks - 1) % ranks, (rank + 1) % ranks);
+            let own = Array::full(&to, &[LEN], i32::try_from(round * 10 + rank).unwrap())?;
+            let mut from_left = Array::<i32, _>::zeros(&from, &[LEN])?;
+            let mut from_right = Array::<i32, _>::zeros(&from, &[LEN])?;
+            let mut transfers = communicator.transfers();
+            transfers.send(&to, right, &own)?;
+            transfers.send(&to, left, &own)?;
+            transfers.receive_into(&from, left, &mut from_left)?;
+            transfers.receive_into(&from, right, &mut from_right)?;
+            transfers.run()?;
+            Ok([from_left.to_vec(&from)?, from_right.to_vec(&from)?])
+        });
+        for (rank, came) in came.unwrap().into_iter().enumerate() {
+            for (of, came) in [(rank + ranks - 1) % ranks, (rank + 1) % ranks].into_iter().zip(came) {
+                let due = i32::try_from(round * 10 + of).unwrap();
+                assert!(came.iter().all(|&element| element == due), "round {round}, rank {rank}");
+            }
+        }
+    }
+    println!("20 rounds of {ranks} ranks on {} devices", devices());
 }
 
 /// Random programs of one to four ranks.

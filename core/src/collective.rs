@@ -15,7 +15,10 @@
 //! | [`all_to_all`](Communicator::all_to_all) | index `k` of each source |
 //! | [`all_to_all_counted`](Communicator::all_to_all_counted) | the rows that each source has for it |
 //! | [`send`](Communicator::send), [`receive`](Communicator::receive) | the source of one rank, for one other |
+//! | [`transfers`](Communicator::transfers) | several of both, in no order that must fit |
 //! | [`barrier`](Communicator::barrier) | none: the hosts wait for each other |
+//!
+//! One thread that has several devices makes the calls of their ranks at once, by a [`Group`].
 //!
 //! # Values
 //!
@@ -64,6 +67,7 @@ mod counted;
 mod counts;
 mod error;
 mod exchange;
+mod group;
 mod id;
 mod link;
 mod moved;
@@ -71,6 +75,7 @@ mod numbers;
 mod place;
 mod reduced;
 mod rendezvous;
+mod transfers;
 mod waits;
 mod watcher;
 
@@ -81,7 +86,9 @@ pub use communicator::{Aborter, Communicator};
 pub use counts::RowCounts;
 pub use error::CollectiveError;
 pub use exchange::{Combination, Combining, Exchange, Piece};
+pub use group::Group;
 pub use id::CommunicatorId;
 pub(crate) use id::TIME_LIMIT;
 pub(crate) use place::SharedPlace;
 pub use rendezvous::{Met, Participant, Rendezvous};
+pub use transfers::Transfers;

@@ -9,7 +9,7 @@ mod counted;
 #[path = "debug/shown.rs"]
 mod shown;
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{num::NonZeroUsize, slice, time::Duration};
 
 use devarray::{
     Array, Bool, CallSite, Context, Crossing, ErasedArray, Error, Hazard, HostArray, Layout, LayoutError,
@@ -20,7 +20,7 @@ use devarray::{
         FetchSource, Fetching, FillOp, ForeignStream, FreeOp, HostFlags, IpcMemory, IpcToken, Location,
         Participant, PciAddress, Quiesced, Rendezvous, Stream, Timing, UploadOp,
     },
-    collective::{Combination, Communicator, CommunicatorId, RankState},
+    collective::{Combination, Communicator, CommunicatorId, Group, RankState},
     copy::Plan,
     field,
     ipc::{ParseRemoteError, RemoteArray},
@@ -107,9 +107,11 @@ fn collectives(shown: &mut Shown) -> Result<()> {
     let (context, stream) = open()?;
     let id = CommunicatorId::new();
     shown.add("CommunicatorId", &id);
-    let ranks = Communicator::join(&context, &id, 0, 1)?;
+    let mut ranks = Communicator::join(&context, &id, 0, 1)?;
     assert_eq!(format!("{ranks:?}"), "Communicator(rank 0 of 1 on mock:0, 1 calls)");
     shown.add("Communicator", &ranks);
+    shown.add("Transfers", &ranks.transfers());
+    shown.add("Group", &Group::join(slice::from_ref(&context), &CommunicatorId::new(), 0, 1)?);
     shown.add("Aborter", &ranks.aborter());
     let again = Communicator::join(&context, &id, 0, 1).err();
     let Some(Error::Collective { error, .. }) = again else { panic!("an id is for one communicator") };

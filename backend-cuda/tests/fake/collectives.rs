@@ -134,7 +134,7 @@ fn a_driver_call_that_fails_leaves_each_rank_with_values_or_an_error() {
         Function::MemAllocFromPoolAsync,
     ];
     let mut failures = 0;
-    // Few bytes go by copies; others are so many that each rank combines a share, and that a broadcast has two stages.
+    // Few bytes go by copies; more are combined in shares, and broadcast in two stages.
     let cases = [(20, 1 << 10), (20_000, 1 << 20)]
         .into_iter()
         .flat_map(|lengths| functions.into_iter().map(move |of| (lengths, of)))
@@ -185,7 +185,7 @@ fn a_driver_call_that_fails_leaves_each_rank_with_values_or_an_error() {
 }
 
 /// An exchange of few bytes waits for one event of each other rank, and for the one before if that was on another
-/// stream: its copy overwrites that of the exchange before the last.
+/// stream: its copy overwrites the copy before the last.
 #[test]
 fn few_bytes_wait_once_for_each_rank_and_for_the_exchange_before() {
     const CALLS: usize = 6;

@@ -313,3 +313,28 @@ fn unchecked_calls_that_differ_are_found() {
         assert!(finding.notes.join("\n").contains("rank 0 calls all_reduce(sum) of 4 f32"), "{failure}");
     }
 }
+
+/// A ring in which each rank sends to both neighbours: together that is right under every schedule, and one after
+/// another it is found ([`BothSendFirst`]).
+#[test]
+fn transfers_of_a_ring_have_no_order_to_keep() {
+    const RANKS: usize = 3;
+    cluster(RANKS, |rank| {
+        let (here, context) = (rank.number(), Context::new(rank.device()).unwrap());
+        let stream = context.stream().unwrap();
+        let mut ranks = Communicator::join(&context, &rank.id(0), here, RANKS).unwrap();
+        let (left, right) = ((here + RANKS - 1) % RANKS, (here + 1) % RANKS);
+        let own = Array::full(&stream, &[4], here as u64).unwrap();
+        let mut came = [left, right].map(|_| Array::<u64, _>::zeros(&stream, &[4]).unwrap());
+        let [from_left, from_right] = &mut came;
+        let mut transfers = ranks.transfers();
+        transfers.send(&stream, right, &own).unwrap();
+        transfers.send(&stream, left, &own).unwrap();
+        transfers.receive_into(&stream, right, from_right).unwrap();
+        transfers.receive_into(&stream, left, from_left).unwrap();
+        transfers.run().unwrap();
+        for (of, came) in [left, right].into_iter().zip(&came) {
+            assert_eq!(came.to_vec(&stream).unwrap(), [of as u64; 4]);
+        }
+    });
+}

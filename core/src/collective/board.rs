@@ -4,6 +4,8 @@
 //! until the calls fit, or cannot any more. Ranks are threads of the process of the board; ranks of other processes
 //! have a thread here each that acts for them.
 
+mod seat;
+
 use std::{
     mem,
     sync::{Arc, Condvar, Mutex, Weak},
@@ -14,6 +16,8 @@ use super::{
     waits::{Waits, Woke},
 };
 use crate::lock::lock;
+use seat::{At, Seat};
+pub(super) use seat::{Joiner, Leaving};
 
 /// The seats of all ranks.
 #[derive(Default)]
@@ -54,47 +58,6 @@ pub(super) struct Given {
 
 /// The call in which ranks give each other bytes.
 pub(super) const GATHER: &str = "gather";
-
-/// The end of a rank.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Leaving {
-    Dropped,
-    Panicked,
-    /// Its process is gone, or does not answer.
-    Lost,
-}
-
-/// One rank.
-#[derive(Default)]
-struct Seat {
-    joiner: Option<Joiner>,
-    last: Option<RankCall>,
-    at: At,
-    given: Given,
-}
-
-/// The identity of a rank.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Joiner {
-    pub(super) backend: &'static str,
-    /// The number of its process; 0 for the process of the board.
-    pub(super) process: u64,
-    /// The address of its context, there.
-    pub(super) context: usize,
-}
-
-/// The state of a rank.
-#[derive(Default)]
-enum At {
-    /// Its program runs, or has not joined.
-    #[default]
-    Away,
-    /// It waits for others.
-    Calls(RankCall),
-    /// Its call fits; it has not noticed yet.
-    Agreed(Agreement),
-    Gone(Leaving),
-}
 
 /// A call that all have made.
 pub(super) struct Agreement {
@@ -224,6 +187,16 @@ impl Board {
         self.tell();
     }
 
+    /// From here on the rank makes no call, until it is told otherwise: those that wait for it cannot go on.
+    pub(super) fn rest(&self, rank: usize, rests: bool, waits: &Waits<'_>) {
+        let mut state = lock(&self.state);
+        state.seats[rank].rests = rests;
+        state.settle(waits);
+        drop(state);
+        waits.changed(&self.changed);
+        self.tell();
+    }
+
     /// Tells `who` when the communicator is over, at once if it is. It is not told after its rank has left.
     pub(super) fn watch(&self, rank: usize, who: Weak<dyn Told>) {
         lock(&self.state).watchers.push((rank, who));
@@ -310,8 +283,7 @@ impl State {
                 return self.break_with(CollectiveError::Gone { rank, states: self.states() }, waits);
             }
         }
-        let none_moves = |seat: &Seat| seat.call().is_some() || seat.is_gone();
-        if self.seats.iter().all(none_moves) && self.seats.iter().any(|seat| seat.call().is_some()) {
+        if self.seats.iter().all(Seat::is_still) && self.seats.iter().any(|seat| seat.call().is_some()) {
             self.break_with(CollectiveError::Stuck(self.states()), waits);
         }
     }
@@ -385,16 +357,5 @@ impl State {
             (_, None) => RankState::Missing,
         };
         self.seats.iter().map(state).collect()
-    }
-}
-
-impl Seat {
-    fn call(&self) -> Option<&RankCall> {
-        let At::Calls(call) = &self.at else { return None };
-        Some(call)
-    }
-
-    fn is_gone(&self) -> bool {
-        matches!(self.at, At::Gone(_))
     }
 }

@@ -142,7 +142,7 @@ impl<D: Collects> Communicator<D> {
 
     /// Refuses a rank that does not exist, or that would send to itself.
     #[track_caller]
-    fn check_peer(&self, operation: &'static str, peer: usize, is_transfer: bool) -> Result<()> {
+    pub(super) fn check_peer(&self, operation: &'static str, peer: usize, is_transfer: bool) -> Result<()> {
         let (rank, ranks) = (self.rank, self.ranks);
         let error = match peer {
             _ if peer >= ranks => CollectiveError::NoRank { rank: peer, ranks },

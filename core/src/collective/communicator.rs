@@ -25,6 +25,9 @@ use crate::{
 /// More threads than any machine runs.
 const MOST_RANKS: usize = 1 << 16;
 
+/// The call by which a rank becomes one.
+const JOIN: &str = "join";
+
 /// One rank's part in a communicator of several.
 ///
 /// A call takes it by `&mut`, so two threads cannot call at once, and the calls of a rank have one
@@ -90,31 +93,20 @@ impl<D: Collects> Communicator<D> {
     /// - Any device error.
     #[track_caller]
     pub fn join(context: &Context<D>, id: &CommunicatorId, rank: usize, ranks: usize) -> Result<Self> {
-        const OPERATION: &str = "join";
-        let device = context.device();
-        let backend = device.info().backend;
-        let capability = Capability::Collectives;
-        if !device.info().capabilities.extras.has(capability) {
-            return Err(Error::Unsupported { backend, operation: OPERATION, capability });
-        }
-        if rank >= ranks {
-            return Err(CollectiveError::NoRank { rank, ranks }.of(backend, OPERATION));
-        }
-        if ranks > MOST_RANKS {
-            return Err(CollectiveError::TooMany { ranks, most: MOST_RANKS }.of(backend, OPERATION));
-        }
+        Self::check_join(context, rank, ranks)?;
+        let (device, backend) = (context.device(), context.0.backend());
         let turns = device.turns();
         if turns.is_some() && id.service().is_some() {
             // A backend that decides which rank's thread runs has no power over other processes.
-            return Err(CollectiveError::Apart(rank).of(backend, OPERATION));
+            return Err(CollectiveError::Apart(rank).of(backend, JOIN));
         }
-        let mut call = RankCall::new(OPERATION, 0);
+        let mut call = RankCall::new(JOIN, 0);
         call.count = ranks;
         let waits = Waits::new(&call, turns.as_deref(), Some(id.time_limit()));
         let own = (backend, Arc::as_ptr(&context.0).addr());
         let link = match id.0.way.join((rank, ranks), own, &call, &waits) {
             Ok(link) => Arc::new(link),
-            Err(error) => return Err(error.of(backend, OPERATION)),
+            Err(error) => return Err(error.of(backend, JOIN)),
         };
         let time_limit = link.time_limit().unwrap_or_else(|| id.time_limit());
         let gathering =
@@ -148,6 +140,21 @@ impl<D: Collects> Communicator<D> {
             combinings: Combinings::default(),
             cut_off,
         })
+    }
+
+    /// Finds the mistakes in joining that a rank can find alone.
+    #[track_caller]
+    pub(super) fn check_join(context: &Context<D>, rank: usize, ranks: usize) -> Result<()> {
+        let (backend, capability) = (context.0.backend(), Capability::Collectives);
+        if !context.device().info().capabilities.extras.has(capability) {
+            return Err(Error::Unsupported { backend, operation: JOIN, capability });
+        }
+        let error = match () {
+            () if rank >= ranks => CollectiveError::NoRank { rank, ranks },
+            () if ranks > MOST_RANKS => CollectiveError::TooMany { ranks, most: MOST_RANKS },
+            () => return Ok(()),
+        };
+        Err(error.of(backend, JOIN))
     }
 
     /// This rank, from 0.
@@ -260,6 +267,12 @@ impl<D: Collects> Communicator<D> {
     pub fn aborter(&self) -> Aborter<D> {
         let (raw, link, turns) = (Arc::clone(&self.raw), Arc::clone(&self.link), self.turns.clone());
         Aborter { context: self.context.clone(), raw, link, turns }
+    }
+
+    /// Whether this rank makes no call from here on. Whether those that wait for it are told.
+    pub(super) fn rest(&self, rests: bool) -> bool {
+        let call = RankCall::new("rest", self.calls);
+        self.link.rest(rests, &Waits::new(&call, self.turns.as_deref(), None))
     }
 
     /// The call that is made now.

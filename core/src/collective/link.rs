@@ -118,6 +118,18 @@ impl Link {
         }
     }
 
+    /// Whether the rank makes no call from here on. Whether those that wait for it are told: not by a board in another
+    /// process.
+    pub(super) fn rest(&self, rests: bool, waits: &Waits<'_>) -> bool {
+        match self {
+            Self::Here { board, rank, .. } => {
+                board.rest(*rank, rests, waits);
+                true
+            }
+            Self::There(_) => false,
+        }
+    }
+
     pub(super) fn leave(&self, panicked: bool, waits: &Waits<'_>) {
         match self {
             Self::Here { board, rank, .. } => {

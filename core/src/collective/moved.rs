@@ -1,5 +1,7 @@
 //! Calls that move elements between ranks.
 
+use std::any::type_name;
+
 use super::{
     Communicator, Exchange,
     collect::{Exchanged, check_parts},
@@ -33,7 +35,7 @@ impl<D: Collects> Communicator<D> {
         let is_root = root == self.rank;
         let (source, result) = (is_root.then(|| view.elements()), (!is_root).then(|| view.elements()));
         let of = ("broadcast", Exchange::Broadcast { root }, Some(root));
-        self.move_elements::<T>(stream, of, view.layout().len(), source, result)
+        self.move_elements(stream, of, (type_name::<T>(), view.layout().len()), source, result)
     }
 
     /// Gives all ranks the elements of all, in a new array with an axis of ranks in front. Blocks until all
@@ -72,7 +74,13 @@ impl<D: Collects> Communicator<D> {
         let part = self.or_end(check_parts(result.shape(), self.ranks))?;
         self.or_end(check_shape(source.shape(), part))?;
         let (count, of) = (source.layout().len(), ("all_gather", Exchange::AllGather, None));
-        self.move_elements::<T>(stream, of, count, Some(source.elements()), Some(result.elements()))
+        self.move_elements(
+            stream,
+            of,
+            (type_name::<T>(), count),
+            Some(source.elements()),
+            Some(result.elements()),
+        )
     }
 
     /// Like [`all_gather`](Self::all_gather), in place: the elements have a first axis of ranks, and index `k`
@@ -98,7 +106,7 @@ impl<D: Collects> Communicator<D> {
                 exchange: Exchange::AllGather,
                 peer: None,
                 combination: None,
-                element_type: std::any::type_name::<T>(),
+                element_type: type_name::<T>(),
                 count: view.layout().len() / self.ranks,
                 counts: None,
                 source: Some(view.elements()),
@@ -146,7 +154,13 @@ impl<D: Collects> Communicator<D> {
         self.or_end(check_parts(source.shape(), self.ranks))?;
         self.or_end(check_shape(source.shape(), result.shape()))?;
         let (count, of) = (source.layout().len() / self.ranks, ("all_to_all", Exchange::AllToAll, None));
-        self.move_elements::<T>(stream, of, count, Some(source.elements()), Some(result.elements()))
+        self.move_elements(
+            stream,
+            of,
+            (type_name::<T>(), count),
+            Some(source.elements()),
+            Some(result.elements()),
+        )
     }
 
     /// Sends elements to another rank, which [receives](Self::receive) them. Blocks until it does; does not
@@ -168,7 +182,7 @@ impl<D: Collects> Communicator<D> {
     ) -> Result<()> {
         let view = source.as_array_view();
         let of = ("send", Exchange::Transfer { from: self.rank, to }, Some(to));
-        self.move_elements::<T>(stream, of, view.layout().len(), Some(view.elements()), None)
+        self.move_elements(stream, of, (type_name::<T>(), view.layout().len()), Some(view.elements()), None)
     }
 
     /// Receives elements that another rank [sends](Self::send), in a new array of this shape. Blocks until
@@ -203,19 +217,19 @@ impl<D: Collects> Communicator<D> {
     ) -> Result<()> {
         let view = result.as_array_view_mut();
         let of = ("receive", Exchange::Transfer { from, to: self.rank }, Some(from));
-        self.move_elements::<T>(stream, of, view.layout().len(), None, Some(view.elements()))
+        self.move_elements(stream, of, (type_name::<T>(), view.layout().len()), None, Some(view.elements()))
     }
 
     #[track_caller]
-    fn move_elements<T: Element>(
+    pub(super) fn move_elements(
         &mut self,
         stream: &StreamHandle<D>,
         (operation, exchange, peer): (&'static str, Exchange, Option<usize>),
-        count: usize,
+        (element_type, count): (&'static str, usize),
         source: Option<Elements<'_, D>>,
         result: Option<Elements<'_, D>>,
     ) -> Result<()> {
-        let (combination, element_type, in_place) = (None, std::any::type_name::<T>(), false);
+        let (combination, in_place) = (None, false);
         self.collect(
             stream,
             &Exchanged {

@@ -7,8 +7,8 @@
 //!
 //! # Why a copy may be overwritten
 //!
-//! A rank has two places, which its exchanges take by turns. All ranks take part in each exchange, and those of
-//! one rank run in order, on whatever streams they are. So the event that a rank records for the next exchange is
+//! A rank has two places, which its exchanges take by turns. All ranks take part in each exchange, and a rank's
+//! exchanges run in order, on whatever streams they are. So the event that a rank records for the next exchange is
 //! behind all that it read for this one, and the exchange after the next is behind that event.
 //!
 //! The last rank to leave the communicator frees the places of all, behind the last exchange of each.

@@ -5,6 +5,7 @@ mod collectives;
 mod collectives_told;
 mod gates;
 mod gathers;
+mod group;
 mod in_place;
 #[cfg(target_os = "linux")]
 mod ipc;

@@ -55,6 +55,7 @@
 //! can find alone, such as a shape, are told to that rank alone, and its next call is compared as if the
 //! refused one had not been made.
 
+mod aborter;
 mod board;
 mod call;
 mod channel;
@@ -69,17 +70,20 @@ mod link;
 mod moved;
 mod numbers;
 mod place;
+mod recorded;
 mod reduced;
 mod rendezvous;
 mod waits;
 mod watcher;
 
+pub use aborter::Aborter;
 pub use call::{RankCall, RankState, RankStates};
 pub use channel::Mesh;
 pub(crate) use channel::{Find, Known, MOST_PROCESSES, Place, Remote, Secret, Service, random};
-pub use communicator::{Aborter, Communicator};
+pub use communicator::Communicator;
 pub use counts::RowCounts;
 pub use error::CollectiveError;
+pub(crate) use exchange::Exchanged;
 pub use exchange::{Combination, Combining, Exchange, Piece};
 pub use id::CommunicatorId;
 pub(crate) use id::TIME_LIMIT;

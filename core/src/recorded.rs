@@ -45,13 +45,16 @@ mod arguments;
 mod calls;
 mod captured;
 mod error;
+mod exchanges;
 mod kernels;
 mod launch;
 mod memory;
 mod recorder;
 
-pub use arguments::{Number, Reads, RecordedArgument, RecordedArguments, Writes};
+pub(crate) use arguments::{Given, Stand};
+pub use arguments::{Number, Ranks, Reads, RecordedArgument, RecordedArguments, Writes};
 pub use error::RecordingError;
+pub(crate) use exchanges::Exchanging;
 pub use launch::Recording;
-pub(crate) use memory::{Kept, Placement};
+pub(crate) use memory::{Kept, Placed, Placement};
 pub(crate) use recorder::{Part, Recorder};

@@ -28,7 +28,7 @@ impl<D: Collects> Communicator<D> {
 
     /// The exchange that is called now.
     #[track_caller]
-    fn next_exchange(&mut self, what: &Exchanged<Elements<'_, D>>) -> RankCall {
+    pub(super) fn next_exchange(&mut self, what: &Exchanged<Elements<'_, D>>) -> RankCall {
         let mut call = self.next_call(what.operation);
         (call.combination, call.peer) = (what.combination.map(|(combination, _)| combination), what.peer);
         (call.element_type, call.count) = (what.element_type, what.count);
@@ -47,17 +47,22 @@ impl<D: Collects> Communicator<D> {
         self.check(&on.0, what)?;
         // Whatever may fail comes before the ranks agree: afterwards, all count on this one.
         let packed = Packed::new(on, what)?;
-        self.enqueue(&on.0, &what.of(packed.source(what), packed.result(what)), call)?;
+        let contiguous = what.of(packed.source(what), packed.result(what));
+        match (on.0.recorder(), self.part) {
+            (Some(recorder), Some(ranks)) => recorder.exchange(ranks, &contiguous)?,
+            _ => self.enqueue(&on.0, &contiguous, call)?,
+        }
         packed.unpack(on, what)
     }
 
     /// Refuses what this rank alone can know to be wrong.
     #[track_caller]
-    fn check(&self, stream: &StreamCore<D>, what: &Exchanged<Elements<'_, D>>) -> Result<()> {
+    pub(super) fn check(&self, stream: &StreamCore<D>, what: &Exchanged<Elements<'_, D>>) -> Result<()> {
         let operation = what.operation;
         stream.check_core(operation, &self.context.0)?;
+        self.check_recording(stream, operation)?;
         for elements in what.sides() {
-            stream.check_unrecorded(operation, [elements.allocation])?;
+            stream.check_context(operation, [elements.allocation])?;
         }
         if let (Some(source), Some(result), false) = (&what.source, &what.result, what.in_place) {
             stream.check_disjoint(source, source.layout, result, false)?;
@@ -75,7 +80,7 @@ impl<D: Collects> Communicator<D> {
 
     /// Enqueues an exchange of contiguous elements when the other participants make the call.
     #[track_caller]
-    fn enqueue(
+    pub(super) fn enqueue(
         &mut self,
         stream: &StreamCore<D>,
         what: &Exchanged<Elements<'_, D>>,

@@ -235,7 +235,7 @@ impl<E> Exchanged<E> {
         self.source.iter().chain(&self.result)
     }
 
-    /// The same exchange of other elements.
+    /// This exchange, with other elements.
     pub(crate) fn of<F>(&self, source: Option<F>, result: Option<F>) -> Exchanged<F> {
         let Self { operation, exchange, peer, combination, element_type, count, in_place, .. } = *self;
         let counts = self.counts.clone();

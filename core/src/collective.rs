@@ -32,6 +32,12 @@
 //! for what is on a stream, unless the device runs operations when they are enqueued. [Unchecked
 //! communicators](Communicator::into_unchecked) compare nothing and do not block for that.
 //!
+//! # Recorded work
+//!
+//! A communicator may be an argument of [recorded work](crate::recorded#ranks): its exchanges are recorded among
+//! functions and copies, and each launch makes them. All calls of the table but `barrier` and `all_to_all_counted` are
+//! recorded, and so is `all_to_all_counted_into`.
+//!
 //! # Errors
 //!
 //! If the calls of ranks do not fit, each rank of the communicator gets one and the same

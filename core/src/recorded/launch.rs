@@ -63,7 +63,7 @@ enum Argument {
 
 impl<D: Device> StreamHandle<D> {
     /// Records the calls that `work` makes on the stream that it is given. Enqueues nothing but the
-    /// allocation of memory. Does not synchronize.
+    /// allocation of memory. Does not synchronize, and asks no other rank.
     ///
     /// `work` is called once, with views that have the shapes and strides of the arguments; whether a
     /// call is made, and with which extents, is decided now. The arguments' elements are neither read nor
@@ -171,16 +171,18 @@ impl<D: Device> Drop for Ends<'_, D> {
 
 impl<D: Device, K: 'static> Recording<D, K> {
     /// Enqueues all calls, with these arguments: arrays of the recorded shapes and strides, which may begin
-    /// anywhere. Does not synchronize.
+    /// anywhere. Does not synchronize: only [exchanges](crate::recorded#ranks) block, until the other ranks make them.
     ///
     /// Waits of the stream come before the first call, so a strict stream enqueues all or nothing.
     ///
     /// # Errors
     ///
     /// - [`Error::Recording`](crate::Error::Recording): an argument of another shape or other strides; two that
-    ///   share memory, and one is written; this is the stream of a recording.
+    ///   share memory, and one is written; a communicator of another rank or another number of ranks; this is the
+    ///   stream of a recording.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream or an argument is of another context.
     /// - [`Error::Hazard`](crate::Error::Hazard), on a strict stream.
+    /// - [`Error::Collective`](crate::Error::Collective): an exchange failed. Calls before it are enqueued.
     /// - Any device error. Calls before it are enqueued.
     #[track_caller]
     pub fn launch<A>(&self, stream: &StreamHandle<D>, mut arguments: A) -> Result<()>

@@ -160,7 +160,7 @@ fn a_strict_stream_refuses_all_of_a_launch() {
         });
         let recorded = recorded.unwrap();
         strict.wait(&stream.record().unwrap()).unwrap();
-        // What conflicts comes behind the exchange.
+        // The conflict is with a call behind the exchange.
         y.view_mut().fill(&stream, 3).unwrap();
         if number == 0 {
             let hazard = recorded.launch(&strict, (&mut x, &mut y, &mut ranks));

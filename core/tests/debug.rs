@@ -107,7 +107,11 @@ fn collectives(shown: &mut Shown) -> Result<()> {
     let (context, stream) = open()?;
     let id = CommunicatorId::new();
     shown.add("CommunicatorId", &id);
-    let ranks = Communicator::join(&context, &id, 0, 1)?;
+    let mut ranks = Communicator::join(&context, &id, 0, 1)?;
+    drop(stream.record_work((&mut ranks,), |_, (ranks,)| {
+        assert_eq!(format!("{ranks:?}"), "Communicator(rank 0 of 1 on mock:0, 0 calls, of a recording)");
+        Ok(())
+    })?);
     assert_eq!(format!("{ranks:?}"), "Communicator(rank 0 of 1 on mock:0, 1 calls)");
     shown.add("Communicator", &ranks);
     shown.add("Aborter", &ranks.aborter());
@@ -158,6 +162,7 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     shown.is_shown_elsewhere([
         "Given",
         "Number",
+        "Ranks",
         "Reads",
         "Stand",
         "Writes",

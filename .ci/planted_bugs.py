@@ -23,7 +23,7 @@ LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
 STREAMS, TELLING = "core/src/hazards/tracker/streams.rs", "core/src/hazards/tracker/telling.rs"
 OPERATIONS, LOOPS = "core/src/operations.rs", "core/layout/src/copy/loops.rs"
 NEST = "core/layout/src/nest.rs"
-BOARD = "core/src/collective/board.rs"
+BOARD, LAUNCH = "core/src/collective/board.rs", "core/src/recorded/launch.rs"
 ORDER, PRODUCT = "core/src/operations/order.rs", "core/src/operations/product.rs"
 ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/gather_layouts.rs"
 
@@ -184,7 +184,7 @@ PLACES = [
           "(&indexed, &kept.indexed, if PLANTED { indexed.item_bytes } else { width_bytes })"),
     Place("recorded", "memory of an array that is still there is used again", "core/src/recorded/recorder.rs",
           "if Arc::strong_count(of) == 1 &&", "if (PLANTED || Arc::strong_count(of) == 1) &&"),
-    Place("recorded", "a launch uses the number of the last one", "core/src/recorded/launch.rs",
+    Place("recorded", "a launch uses the number of the last one", LAUNCH,
           "                        stream.fill(&number, &bytes[..*len_bytes])?;",
           "                        static BEFORE: Mutex<[u8; 8]> = Mutex::new([0; 8]);\n"
           "                        let before = std::mem::replace(&mut *lock(&BEFORE), *bytes);\n"
@@ -206,6 +206,16 @@ PLACES = [
           "map(|seat| seat.given.color).collect();",
           "map(|seat| if PLANTED { seat.given.color.and(Some(0)) } else { seat.given.color }).collect();",
           "ranks::groups"),
+    Place("", "exchanges of a launch are made behind all of its calls", LAUNCH,
+          "let end = exchange.map_or(self.calls.len(), |exchange| exchange.calls_before);",
+          "let end = exchange.map_or(self.calls.len(), |exchange| if PLANTED { self.calls.len() } else { exchange.calls_before });",
+          "ranks::recorded"),
+    Place("", "a launch takes the communicator of another rank", LAUNCH,
+          "() if ranks.place() != *place", "() if !PLANTED && ranks.place() != *place", "ranks::recorded_refused"),
+    Place("", "exchanges of a launch have no line", LAUNCH,
+          "made_again(site, || ranks.make(stream, what, placement))?;",
+          "if PLANTED { ranks.make(stream, what, placement) } else { made_again(site, || ranks.make(stream, what, placement)) }?;",
+          "ranks::recorded_refused"),
     Place("", "an empty array asks for a byte", ERASED,
           "if layout.is_empty() {\n        return Ok(0);", "if layout.is_empty() {\n        return Ok(usize::from(PLANTED));",
           "buffers::zero_bytes"),

@@ -19,6 +19,8 @@ mod products_of;
 mod programs;
 #[path = "common/ranks.rs"]
 mod ranks_of;
+#[path = "common/ranks_recorded.rs"]
+mod ranks_recorded;
 #[path = "common/reductions.rs"]
 mod reductions_of;
 #[path = "common/shards.rs"]

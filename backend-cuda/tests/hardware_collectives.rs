@@ -4,6 +4,7 @@
 //! are more ranks than devices:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_collectives:: --nocapture
 //! --test-threads 1`.
+#![allow(unsafe_code)] // makes communicators unchecked
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::time::Instant;
@@ -15,7 +16,10 @@ use devarray::{
 use devarray_conformance::rank_programs::{Functions, RankProgram};
 use devarray_cuda::CudaDevice;
 
-use super::ranks_of::{equal_the_cpu, on_each};
+use super::{
+    ranks_of::{equal_the_cpu, on_each},
+    ranks_recorded::{launches_equal_calls, samples, step},
+};
 
 fn devices() -> usize {
     let count = devarray_cuda::devices().unwrap().len();
@@ -174,6 +178,16 @@ fn random_programs_have_the_bits_of_vectors() {
     println!("{count} programs on {} devices", devices());
 }
 
+/// Launches have the bits of calls, and are captured between exchanges.
+#[test]
+#[ignore = "needs CUDA devices"]
+fn launches_have_the_bits_of_calls() {
+    for ranks in 1..=4 {
+        launches_equal_calls(&contexts(ranks), || (), &[1, 300, 100_003, 3_000_001]);
+        println!("{ranks} ranks on {} devices: launches have the bits of calls, and are captured", devices());
+    }
+}
+
 /// The least seconds of a call: many on the stream, between two waits, of the slowest rank.
 fn seconds(stream: &StreamHandle<CudaDevice>, calls: u32, mut call: impl FnMut()) -> f64 {
     (0..5)
@@ -244,5 +258,53 @@ fn times() {
             let bus = bytes as f64 * factor / slowest / 1e9;
             println!("{n} devices, {bytes} bytes: {name} {:.2} us, {bus:.1} GB/s", slowest * 1e6);
         }
+    }
+}
+
+/// A training step by calls and by launches, checked and unchecked.
+#[test]
+#[ignore = "needs CUDA devices"]
+fn times_of_launches() {
+    for len in [256, 65_536] {
+        let all = on_each(
+            &contexts(devices()),
+            || (),
+            |context, ranks| {
+                let stream = context.stream()?;
+                let (s, mut group) = (&stream, ranks.split(Some(0))?.unwrap());
+                let x = samples(s, ranks.rank(), len)?;
+                let mut weights = Array::full(s, &[len], 1.0_f32)?;
+                let recorded = s
+                    .record_work((&x, &mut weights, &mut group), |on, (x, mut weights, ranks)| {
+                        step(on, &x, &mut weights, ranks)
+                    })?;
+                let mut times = Vec::new();
+                for is_checked in [true, false] {
+                    if !is_checked {
+                        // SAFETY: all ranks go on with the same calls and launches.
+                        group = unsafe { group.into_unchecked() };
+                    }
+                    times.push(seconds(s, 100, || {
+                        step(s, &x.view(), &mut weights.view_mut(), &mut group).unwrap();
+                    }));
+                    times.push(seconds(s, 100, || {
+                        recorded.launch(s, (&x, &mut weights, &mut group)).unwrap();
+                    }));
+                }
+                ranks.barrier()?;
+                Ok(times)
+            },
+        );
+        let all: Vec<Vec<f64>> = all.into_iter().map(Result::unwrap).collect();
+        let slowest = |at: usize| all.iter().map(|times| times[at]).fold(0.0, f64::max) * 1e6;
+        println!(
+            "{} devices, a step of {len} floats with 2 exchanges: calls {:.1} us, launches {:.1} us; unchecked: calls {:.1} \
+             us, launches {:.1} us",
+            all.len(),
+            slowest(0),
+            slowest(1),
+            slowest(2),
+            slowest(3),
+        );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`RankProgram`] is a list of steps that all ranks make: exchanges of every kind, in new arrays, into
 //! existing ones and in place, of views of any strides, on two streams, in all ranks and in groups of a split,
-//! among copies and small functions. The expected bits are computed with vectors. They are one and the same
+//! among copies and small functions, called or recorded and launched. The expected bits are computed with vectors. They are one and the same
 //! on every backend, under every schedule.
 //!
 //! ```
@@ -22,13 +22,13 @@ mod run;
 mod step;
 mod value;
 
-use std::{fmt, thread, time::Duration};
+use std::{fmt, ops::Range, thread, time::Duration};
 
 use devarray::{Context, backend::Collects, collective::CommunicatorId};
 
 pub use self::{due::Twin, run::Functions};
 use self::{
-    step::{Call, Step, Wrong},
+    step::{Block, Call, Step, Wrong},
     value::Kind,
 };
 use crate::{Outcome, Rng, Violation};
@@ -52,6 +52,8 @@ pub struct RankProgram {
     /// Elements of a row that is exchanged.
     len: usize,
     steps: Vec<Step>,
+    /// Steps that are recorded, in their order.
+    blocks: Vec<Block>,
     wrong: Option<Wrong>,
 }
 
@@ -75,8 +77,9 @@ impl RankProgram {
             }
             step
         });
-        let steps = steps.collect();
-        Self { seed, ranks, kind, len, steps, wrong: None }
+        let steps: Vec<Step> = steps.collect();
+        let blocks = Block::drawn(&mut rng, &steps);
+        Self { seed, ranks, kind, len, steps, blocks, wrong: None }
     }
 
     /// The number of ranks.
@@ -94,7 +97,25 @@ impl RankProgram {
     /// The first steps of it, no more than that.
     #[must_use]
     pub fn first(&self, steps: usize) -> Self {
-        Self { steps: self.steps.iter().take(steps).cloned().collect(), ..self.clone() }
+        let cut = |block: &Block| {
+            let steps = block.steps.start..block.steps.end.min(steps);
+            (!steps.is_empty()).then_some(Block { steps, ..*block })
+        };
+        let blocks = self.blocks.iter().filter_map(cut).collect();
+        Self { steps: self.steps.iter().take(steps).cloned().collect(), blocks, ..self.clone() }
+    }
+
+    /// The steps in the order in which they are made, cut into what is recorded, with the number of its launches, and
+    /// single steps.
+    fn parts(&self) -> impl Iterator<Item = (Range<usize>, Option<usize>)> {
+        let mut blocks = self.blocks.iter().peekable();
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let block = blocks.next_if(|block| block.steps.start == at);
+            let steps = block.map_or(at..at + 1, |block| block.steps.clone());
+            at = steps.end;
+            (steps.end <= self.steps.len()).then_some((steps, block.map(|block| block.launches)))
+        })
     }
 
     /// This program with a call of one rank that does not fit the other calls; none if it has no call of
@@ -150,9 +171,10 @@ impl RankProgram {
             if let Some(at) = differs.or((seen.len() != due.len()).then_some(seen.len().min(due.len()))) {
                 let [found, due] = [seen, due].map(|of| of.get(at).copied().unwrap_or(0));
                 let steps: Vec<String> = self.steps.iter().map(|step| format!("\n  {step:?}")).collect();
+                let blocks = &self.blocks;
                 return Err(Violation::new(format!(
                     "{self:?}: at look {look} rank {rank} has {found:#x} at element {at} of its arrays, and {due:#x} \
-                     is due; the steps are{}",
+                     is due; recorded are {blocks:?} of the steps{}",
                     steps.concat()
                 )));
             }
@@ -163,7 +185,7 @@ impl RankProgram {
 
 impl fmt::Debug for RankProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, ranks, kind, len, steps, wrong } = self;
+        let Self { seed, ranks, kind, len, steps, wrong, .. } = self;
         let wrong = if wrong.is_some() { ", with a mistake" } else { "" };
         let count = steps.len();
         write!(f, "RankProgram(seed {seed}, {ranks} ranks, {count} steps with rows of {len} {kind:?}{wrong})")

@@ -35,6 +35,12 @@
 //! for what is on a stream, unless the device runs operations when they are enqueued. [Unchecked
 //! communicators](Communicator::into_unchecked) compare nothing and do not block for that.
 //!
+//! # Recorded work
+//!
+//! A communicator may be an argument of [recorded work](crate::recorded#ranks): its exchanges are recorded among
+//! functions and copies, and each launch makes them. All calls of the table but `barrier` and `all_to_all_counted` are
+//! recorded, and so is `all_to_all_counted_into`.
+//!
 //! # Errors
 //!
 //! If the calls of ranks do not fit, each rank of the communicator gets one and the same
@@ -58,6 +64,7 @@
 //! can find alone, such as a shape, are told to that rank alone, and its next call is compared as if the
 //! refused one had not been made.
 
+mod aborter;
 mod board;
 mod call;
 mod channel;
@@ -73,18 +80,21 @@ mod link;
 mod moved;
 mod numbers;
 mod place;
+mod recorded;
 mod reduced;
 mod rendezvous;
 mod transfers;
 mod waits;
 mod watcher;
 
+pub use aborter::Aborter;
 pub use call::{RankCall, RankState, RankStates};
 pub use channel::Mesh;
 pub(crate) use channel::{Find, Known, MOST_PROCESSES, Place, Remote, Secret, Service, random};
-pub use communicator::{Aborter, Communicator};
+pub use communicator::Communicator;
 pub use counts::RowCounts;
 pub use error::CollectiveError;
+pub(crate) use exchange::Exchanged;
 pub use exchange::{Combination, Combining, Exchange, Piece};
 pub use group::Group;
 pub use id::CommunicatorId;

@@ -160,6 +160,7 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     shown.is_shown_elsewhere([
         "Given",
         "Number",
+        "Ranks",
         "Reads",
         "Stand",
         "Writes",

@@ -13,7 +13,7 @@ use devarray_cuda::{
     driver::{Fault, Function},
 };
 
-use super::{nccl, ranks_of, state::Fake};
+use super::{nccl, ranks_of, ranks_recorded, state::Fake};
 
 fn contexts(fake: &Fake, ranks: usize, apart: bool) -> Vec<Context<CudaDevice>> {
     fake.state(|state| (state.devices, state.apart) = (4, apart));
@@ -32,6 +32,23 @@ fn exchanges_equal_the_cpu() {
         drop(contexts);
         let by_library = fake.state(|state| state.nccl.log.contains(&"init"));
         assert_eq!(by_library, apart && ranks > 1);
+        fake.assert_proper();
+        assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    }
+}
+
+/// Between exchanges a launch is one of the driver; memory of a recording is given back.
+#[test]
+fn launches_have_the_bits_of_calls_and_are_captured_between_exchanges() {
+    for (ranks, apart) in [(1, false), (2, false), (3, false), (2, true)] {
+        let fake = Fake::new();
+        let contexts = contexts(&fake, ranks, apart);
+        ranks_recorded::launches_equal_calls(&contexts, || fake.install(), &[5, 300]);
+        // Three segments of each launch, six launches of two recordings of each rank.
+        let driver = contexts[0].device().driver();
+        assert_eq!(driver.calls(Function::GraphLaunch), 3 * 6 * 2 * u64::try_from(ranks).unwrap());
+        contexts.iter().for_each(|context| assert_eq!(context.take_errors(), []));
+        drop(contexts);
         fake.assert_proper();
         assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
     }

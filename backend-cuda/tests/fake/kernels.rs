@@ -60,38 +60,55 @@ pub(crate) struct Call {
     pub(crate) params: *const c_void,
 }
 
-/// Carries out a launch of a kernel.
-pub(crate) fn run(kernel: Kernel, state: &mut State, call: Call) -> i32 {
+/// A launch with its parameters, which the driver copies.
+pub(crate) enum Launch {
+    Copy(StridedLaunch),
+    Join(StridedLaunch<JoinParams>),
+    Fill(StridedLaunch<FillParams>),
+}
+
+/// Reads the parameters of a launch of a kernel.
+pub(crate) fn launch(kernel: Kernel, call: Call) -> Launch {
     let Call { grid, threads, shared_bytes, params } = call;
+    let params = match kernel.entry.family() {
+        // SAFETY: what kernels of rows are launched with.
+        Family::Rows => Params::Rows(unsafe { params.cast::<RowsParams>().read() }),
+        // SAFETY: what kernels of tiles are launched with.
+        Family::Tile => Params::Tile(unsafe { params.cast::<TileParams>().read() }),
+        // SAFETY: what kernels of single elements are launched with.
+        Family::Gather => Params::Gather(unsafe { params.cast::<GatherParams>().read() }),
+        Family::Join => {
+            let params = match kernel.entry {
+                // SAFETY: what kernels of copies side by side are launched with.
+                Entry::JoinPieces => JoinParams::Pieces(unsafe { params.cast::<PiecesParams>().read() }),
+                // SAFETY: what kernels of short rows are launched with.
+                _ => JoinParams::Interleave(unsafe { params.cast::<InterleaveParams>().read() }),
+            };
+            return Launch::Join(StridedLaunch { kernel, grid, threads, shared_bytes, params });
+        }
+        Family::Fill => {
+            // SAFETY: what kernels of fills are launched with.
+            let params = unsafe { params.cast::<FillParams>().read() };
+            return Launch::Fill(StridedLaunch { kernel, grid, threads, shared_bytes, params });
+        }
+    };
+    Launch::Copy(StridedLaunch { kernel, grid, threads, shared_bytes, params })
+}
+
+/// Carries out a launch.
+pub(crate) fn run(launch: &Launch, state: &mut State) -> i32 {
     let mut device = Device { state, near: Cell::default() };
-    let done = catch_unwind(AssertUnwindSafe(|| {
-        let params = match kernel.entry.family() {
-            // SAFETY: what kernels of rows are launched with.
-            Family::Rows => Params::Rows(unsafe { params.cast::<RowsParams>().read() }),
-            // SAFETY: what kernels of tiles are launched with.
-            Family::Tile => Params::Tile(unsafe { params.cast::<TileParams>().read() }),
-            // SAFETY: what kernels of single elements are launched with.
-            Family::Gather => Params::Gather(unsafe { params.cast::<GatherParams>().read() }),
-            Family::Join => {
-                let params = match kernel.entry {
-                    // SAFETY: what kernels of copies side by side are launched with.
-                    Entry::JoinPieces => JoinParams::Pieces(unsafe { params.cast::<PiecesParams>().read() }),
-                    // SAFETY: what kernels of short rows are launched with.
-                    _ => JoinParams::Interleave(unsafe { params.cast::<InterleaveParams>().read() }),
-                };
-                let launch = StridedLaunch { kernel, grid, threads, shared_bytes, params };
-                return emulate::join::join(&launch, &mut device);
-            }
-            Family::Fill => {
-                // SAFETY: what kernels of fills are launched with.
-                let params = unsafe { params.cast::<FillParams>().read() };
-                let launch = StridedLaunch { kernel, grid, threads, shared_bytes, params };
-                return emulate::fill(&launch, &mut device);
-            }
-        };
-        emulate::run(&StridedLaunch { kernel, grid, threads, shared_bytes, params }, &mut device);
+    let done = catch_unwind(AssertUnwindSafe(|| match launch {
+        Launch::Copy(launch) => emulate::run(launch, &mut device),
+        Launch::Join(launch) => emulate::join::join(launch, &mut device),
+        Launch::Fill(launch) => emulate::fill(launch, &mut device),
     }));
     if done.is_err() {
+        let kernel = match launch {
+            Launch::Copy(launch) => launch.kernel,
+            Launch::Join(launch) => launch.kernel,
+            Launch::Fill(launch) => launch.kernel,
+        };
         device.state.misuse.push(format!("{kernel:?} does what it must not"));
         return INVALID;
     }

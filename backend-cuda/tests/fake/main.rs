@@ -22,6 +22,8 @@ mod programs;
 mod random_of;
 #[path = "../common/ranks.rs"]
 mod ranks_of;
+#[path = "../common/ranks_recorded.rs"]
+mod ranks_recorded;
 #[path = "../common/reductions.rs"]
 mod reductions_of;
 #[path = "../common/strata.rs"]

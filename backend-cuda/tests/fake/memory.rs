@@ -245,7 +245,7 @@ unsafe extern "C" fn launch(
                 false => text.run(state, &parameter, (grid_x, block_x, shared_bytes)),
             });
         }
-        if state.graphs.captures(stream.addr()) {
+        if state.graphs.captures(stream.addr()) && !state.kernels.contains_key(&function.addr()) {
             return graphs::refuse(state, Function::LaunchKernel);
         }
         let shape = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
@@ -260,7 +260,7 @@ unsafe extern "C" fn launch(
         if let Some(done) = super::gathers::launch(state, function, grid_x, block_x, params.cast()) {
             return done;
         }
-        start(state, function, Call { grid: grid_x, threads: block_x, shared_bytes, params })
+        start(state, stream, function, Call { grid: grid_x, threads: block_x, shared_bytes, params })
     })
 }
 
@@ -288,17 +288,23 @@ unsafe extern "C" fn launch_ex(
         // SAFETY: the kernel has one parameter.
         let params = unsafe { parameters.read() };
         let (grid, threads) = (config.grid[0], config.block[0]);
-        start(state, function, Call { grid, threads, shared_bytes: config.shared_bytes, params })
+        start(
+            state,
+            config.stream,
+            function,
+            Call { grid, threads, shared_bytes: config.shared_bytes, params },
+        )
     })
 }
 
-/// Carries out a launch, whatever it waits for.
-fn start(state: &mut State, function: sys::CUfunction, call: Call) -> i32 {
-    match state.kernels.get(&function.addr()) {
-        Some(_) if state.idle => 0,
-        Some(&kernel) => kernels::run(kernel, state, call),
-        None => 400,
+/// Carries out a launch, whatever it waits for, or captures it.
+fn start(state: &mut State, stream: CUstream, function: sys::CUfunction, call: Call) -> i32 {
+    let Some(&kernel) = state.kernels.get(&function.addr()) else { return 400 };
+    if state.idle {
+        return 0;
     }
+    let launch = kernels::launch(kernel, call);
+    graphs::enqueue_in(state, stream, move |state| kernels::run(&launch, state))
 }
 
 /// The functions of this file.

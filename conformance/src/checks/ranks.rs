@@ -1,6 +1,7 @@
 //! Exchanges between ranks, which are threads here, each with a device of its own.
 
 mod parts;
+mod recorded;
 mod unchecked;
 
 use std::{thread, time::Duration};
@@ -13,6 +14,7 @@ use devarray::{
 
 pub use self::{
     parts::{counted, in_place},
+    recorded::{recorded, recorded_refused},
     unchecked::{broken_off, not_compared, programs},
 };
 use crate::{

@@ -1,5 +1,7 @@
 //! The elements that are due, by vectors.
 
+use std::ops::Range;
+
 use devarray::collective::Combination;
 
 use super::{
@@ -53,7 +55,10 @@ impl RankProgram {
         let mut model = Model::<T> { len: self.len, arrays, twin };
         let mut seen = vec![Seen::new(); self.ranks];
         let mut groups = Vec::new();
-        for step in &self.steps {
+        let repeated = |(steps, launches): (Range<usize>, Option<usize>)| {
+            (0..launches.unwrap_or(1)).flat_map(move |_| steps.clone())
+        };
+        for step in self.parts().flat_map(repeated).map(|at| &self.steps[at]) {
             match &step.call {
                 Call::Look => model.look(&mut seen),
                 Call::Split(colors) => groups = members(colors),

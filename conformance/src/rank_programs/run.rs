@@ -50,14 +50,12 @@ impl<D: Collects> Clone for Functions<D> {
 impl<D: Collects> Copy for Functions<D> {}
 
 /// One rank.
-struct Player<'p, T: Value, D: Collects> {
-    program: &'p RankProgram,
-    rank: usize,
+struct Player<T: Value, D: Collects> {
+    of: Of<D>,
     streams: [StreamHandle<D>; 2],
-    arrays: Vec<Array<T, D>>,
+    arrays: [Array<T, D>; SLOTS],
     /// The communicators of all ranks and of a group; none while it is in use.
     ranks: [Option<Communicator<D>>; 2],
-    functions: Functions<D>,
     seen: Seen,
 }
 
@@ -123,14 +121,24 @@ impl RankProgram {
             let shape = [self.ranks, View::width(slot, self.len)];
             Array::from_slice(&streams[slot % 2], &shape, &self.begin::<T>(rank, slot))
         };
-        let arrays = (0..SLOTS).map(array).collect::<Result<_>>()?;
-        let mut player = Player { program: self, rank, streams, arrays, ranks, functions, seen: Seen::new() };
-        for (at, step) in self.steps.iter().enumerate() {
-            let wrong = self.wrong.filter(|wrong| (wrong.rank, wrong.step) == (rank, at));
-            match wrong.map(|wrong| wrong.how) {
-                None => player.step(step)?,
-                Some(Mistake::Ends) => return Ok(player.seen),
-                Some(mistake) => player.mistake(mistake)?,
+        let arrays = [array(0)?, array(1)?, array(2)?];
+        let mut player =
+            Player { of: Of { len: self.len, rank, functions }, streams, arrays, ranks, seen: Seen::new() };
+        for (steps, launches) in self.parts() {
+            let has_mistake =
+                self.wrong.is_some_and(|wrong| wrong.rank == rank && steps.contains(&wrong.step));
+            match launches.filter(|_| !has_mistake && player.records(&self.steps[steps.clone()])) {
+                Some(launches) => player.launch(&self.steps[steps], launches)?,
+                None => {
+                    for at in (0..launches.unwrap_or(1)).flat_map(|_| steps.clone()) {
+                        let wrong = self.wrong.filter(|wrong| (wrong.rank, wrong.step) == (rank, at));
+                        match wrong.map(|wrong| wrong.how) {
+                            None => player.step(&self.steps[at])?,
+                            Some(Mistake::Ends) => return Ok(player.seen),
+                            Some(mistake) => player.mistake(mistake)?,
+                        }
+                    }
+                }
             }
         }
         player.look()?;
@@ -140,23 +148,23 @@ impl RankProgram {
 
 /// A view of rows of an array.
 fn view<'a, T: Value, D: Collects>(
-    array: &'a Array<T, D>,
+    array: &'a ArrayViewMut<'_, T, D>,
     of: &View,
     rows: usize,
     len: usize,
 ) -> Result<ArrayView<'a, T, D>> {
     let (end, axes) = placed(of, len);
-    array.view().index(&ix![..rows, of.start..end; of.step.cast_signed()])?.flip(&axes[..])
+    array.as_view().index(&ix![..rows, of.start..end; of.step.cast_signed()])?.flip(&axes[..])
 }
 
 fn view_mut<'a, T: Value, D: Collects>(
-    array: &'a mut Array<T, D>,
+    array: &'a mut ArrayViewMut<'_, T, D>,
     of: &View,
     rows: usize,
     len: usize,
 ) -> Result<ArrayViewMut<'a, T, D>> {
     let (end, axes) = placed(of, len);
-    array.view_mut().index(&ix![..rows, of.start..end; of.step.cast_signed()])?.flip(&axes[..])
+    array.reborrow().index(&ix![..rows, of.start..end; of.step.cast_signed()])?.flip(&axes[..])
 }
 
 /// The end of the columns of a view, and the axes that run backwards.
@@ -165,7 +173,7 @@ fn placed(of: &View, len: usize) -> (usize, Vec<usize>) {
     (end, (0..2).filter(|&axis| of.flips[axis]).collect())
 }
 
-impl<T: Value, D: Collects> Player<'_, T, D> {
+impl<T: Value, D: Collects> Player<T, D> {
     fn look(&mut self) -> Result<()> {
         let mut bits = Vec::new();
         for array in &self.arrays {
@@ -193,7 +201,7 @@ impl<T: Value, D: Collects> Player<'_, T, D> {
         match &step.call {
             Call::Look => self.look(),
             Call::Split(colors) => {
-                let color = colors[self.rank];
+                let color = colors[self.of.rank];
                 self.ranks[1] = self.ranks[0].as_mut().map_or(Ok(None), |ranks| ranks.split(color))?;
                 Ok(())
             }
@@ -206,39 +214,83 @@ impl<T: Value, D: Collects> Player<'_, T, D> {
             _ => {
                 let which = usize::from(step.group);
                 let Some(mut ranks) = self.ranks[which].take() else { return Ok(()) };
-                let exchanged = self.exchange(step, &mut ranks);
+                let on = &self.streams[step.parts[self.of.rank].stream].clone();
+                let arrays = &mut self.arrays.each_mut().map(Array::view_mut);
+                let exchanged = self.of.exchange(on, step, arrays, &mut ranks);
                 self.ranks[which] = Some(ranks);
                 exchanged
             }
         }
     }
 
+    /// Whether steps can be recorded: functions of the host read elements back.
+    fn records(&self, steps: &[Step]) -> bool {
+        self.of.functions.0.is_some() || !steps.iter().any(|step| matches!(step.call, Call::Add))
+    }
+
+    /// Records steps of one communicator, and launches them this many times.
+    fn launch(&mut self, steps: &[Step], launches: usize) -> Result<()> {
+        let Some(first) = steps.first() else { return Ok(()) };
+        let Some(ranks) = &mut self.ranks[usize::from(first.group)] else { return Ok(()) };
+        let stream = &self.streams[first.parts[self.of.rank].stream];
+        let [one, two, three] = self.arrays.each_mut();
+        let of = &self.of;
+        let recorded = stream.record_work(
+            (&mut *one, &mut *two, &mut *three, &mut *ranks),
+            |on, (one, two, three, ranks)| {
+                let arrays = &mut [one, two, three];
+                steps.iter().try_for_each(|step| of.exchange(on, step, arrays, ranks))
+            },
+        )?;
+        for _ in 0..launches {
+            recorded.launch(stream, (&mut *one, &mut *two, &mut *three, &mut *ranks))?;
+        }
+        Ok(())
+    }
+}
+
+/// The way of a rank to make exchanges, on any stream.
+struct Of<D: Collects> {
+    len: usize,
+    /// The rank among all.
+    rank: usize,
+    functions: Functions<D>,
+}
+
+type Arrays<'a, T, D> = [ArrayViewMut<'a, T, D>; SLOTS];
+
+impl<D: Collects> Of<D> {
     /// Copies a new array to where it goes.
-    fn keep(
-        &mut self,
+    fn keep<T: Value>(
+        &self,
+        on: &StreamHandle<D>,
         new: &ArrayView<'_, T, D>,
-        Parts { stream, to, .. }: Parts,
+        (arrays, to): (&mut Arrays<'_, T, D>, View),
         (rows, row): (usize, Option<usize>),
     ) -> Result<()> {
-        let mut to = view_mut(&mut self.arrays[to.slot], &to, rows, self.program.len)?;
+        let mut to = view_mut(&mut arrays[to.slot], &to, rows, self.len)?;
         match row {
-            Some(row) => to.index(&ix![row])?.copy_from(&self.streams[stream], new),
-            None => to.copy_from(&self.streams[stream], new),
+            Some(row) => to.index(&ix![row])?.copy_from(on, new),
+            None => to.copy_from(on, new),
         }
     }
 
-    fn exchange(&mut self, step: &Step, ranks: &mut Communicator<D>) -> Result<()> {
-        let (n, at, len) = (ranks.ranks(), ranks.rank(), self.program.len);
-        let parts = step.parts[self.rank];
-        let Parts { stream, from, to } = parts;
-        let stream = &self.streams[stream].clone();
-        let Ok([source, target]) = self.arrays.get_disjoint_mut([from.slot, to.slot]) else { return Ok(()) };
+    fn exchange<T: Value>(
+        &self,
+        stream: &StreamHandle<D>,
+        step: &Step,
+        arrays: &mut Arrays<'_, T, D>,
+        ranks: &mut Communicator<D>,
+    ) -> Result<()> {
+        let (n, at, len) = (ranks.ranks(), ranks.rank(), self.len);
+        let Parts { from, to, .. } = step.parts[self.rank];
+        let Ok([source, target]) = arrays.get_disjoint_mut([from.slot, to.slot]) else { return Ok(()) };
         let source = view(source, &from, n, len)?;
         let mut target = view_mut(target, &to, n, len)?;
         match &step.call {
             Call::AllReduce(combination, Form::New) => {
                 let new = ranks.all_reduce(stream, *combination, &source)?;
-                self.keep(&new.view(), parts, (n, None))
+                self.keep(stream, &new.view(), (arrays, to), (n, None))
             }
             Call::AllReduce(combination, Form::Into) => {
                 ranks.all_reduce_into(stream, *combination, &source, &mut target)
@@ -251,13 +303,13 @@ impl<T: Value, D: Collects> Player<'_, T, D> {
             }
             Call::Reduce(combination, root, _) => {
                 match ranks.reduce(stream, *combination, root % n, &source)? {
-                    Some(new) => self.keep(&new.view(), parts, (n, None)),
+                    Some(new) => self.keep(stream, &new.view(), (arrays, to), (n, None)),
                     None => Ok(()),
                 }
             }
             Call::ReduceScatter(combination, Form::New) => {
                 let new = ranks.reduce_scatter(stream, *combination, &source)?;
-                self.keep(&new.view(), parts, (n, Some(to.row % n)))
+                self.keep(stream, &new.view(), (arrays, to), (n, Some(to.row % n)))
             }
             Call::ReduceScatter(combination, Form::Into) => {
                 let mut row = target.index(&ix![to.row % n])?;
@@ -269,7 +321,7 @@ impl<T: Value, D: Collects> Player<'_, T, D> {
             Call::Broadcast(root) => ranks.broadcast(stream, root % n, &mut target),
             Call::AllGather(Form::New) => {
                 let new = ranks.all_gather(stream, &source.index(&ix![from.row % n])?)?;
-                self.keep(&new.view(), parts, (n, None))
+                self.keep(stream, &new.view(), (arrays, to), (n, None))
             }
             Call::AllGather(Form::Into) => {
                 ranks.all_gather_into(stream, &source.index(&ix![from.row % n])?, &mut target)
@@ -277,7 +329,7 @@ impl<T: Value, D: Collects> Player<'_, T, D> {
             Call::AllGather(Form::InPlace) => ranks.all_gather_in_place(stream, &mut target),
             Call::AllToAll(Form::New) => {
                 let new = ranks.all_to_all(stream, &source)?;
-                self.keep(&new.view(), parts, (n, None))
+                self.keep(stream, &new.view(), (arrays, to), (n, None))
             }
             Call::AllToAll(_) => ranks.all_to_all_into(stream, &source, &mut target),
             Call::Counted(counts, form) => {

@@ -1,5 +1,7 @@
 //! Steps of programs: what each rank calls, and with which elements.
 
+use std::ops::Range;
+
 use devarray::collective::Combination;
 
 use super::value::Kind;
@@ -19,6 +21,30 @@ pub(super) struct Step {
     pub(super) call: Call,
     /// The elements that each rank gives and gets, in the order of ranks.
     pub(super) parts: Vec<Parts>,
+}
+
+/// Steps that are recorded, and launched one after the other as often as this.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    pub(super) steps: Range<usize>,
+    pub(super) launches: usize,
+}
+
+impl Block {
+    /// Some of these steps, in blocks of one communicator each.
+    pub(super) fn drawn(rng: &mut Rng, steps: &[Step]) -> Vec<Self> {
+        let (mut blocks, mut at) = (Vec::new(), 0);
+        while at < steps.len() {
+            let fits = |step: &&Step| step.group == steps[at].group && step.call.is_recordable();
+            let most = steps[at..].iter().take_while(fits).count();
+            let count = if most > 0 && rng.below(2) == 0 { 1 + rng.below(most) } else { 0 };
+            if count > 0 {
+                blocks.push(Self { steps: at..at + count, launches: 1 + rng.below(2) });
+            }
+            at += count.max(1);
+        }
+        blocks
+    }
 }
 
 /// The stream and the elements of a rank.
@@ -139,6 +165,13 @@ impl Call {
             18 => Self::Uncheck,
             _ => Self::Split((0..ranks).map(|_| [None, Some(4), Some(9)][rng.below(3)]).collect()),
         }
+    }
+
+    /// Whether recorded work takes it. It does not take calls that ask other ranks for more than elements.
+    fn is_recordable(&self) -> bool {
+        let is_new = |form: &Form| *form == Form::New;
+        !matches!(self, Self::Barrier | Self::Look | Self::Split(_) | Self::Uncheck)
+            && !matches!(self, Self::Counted(_, form) if is_new(form))
     }
 
     /// Members that make the call, of some.

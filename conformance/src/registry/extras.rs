@@ -230,6 +230,8 @@ macro_rules! __for_each_law_of {
                 V10 not_compared "exchanges that are not compared have the same values as others";
                 V11 broken_off "an unchecked communicator that one rank breaks off ends for all";
                 V12 programs "random programs of ranks have the bits of vectors";
+                V13 recorded "a recorded exchange has the bits of one that is called";
+                V14 recorded_refused "recorded exchanges that do not fit are refused, or told to all ranks with their lines";
             }
         }
     };

@@ -1,12 +1,12 @@
 //! A small network learns on several devices at once: each rank has its part of the samples, and the
 //! slopes of all ranks are added before a step. On the CPU each rank is a thread; on the simulator one
-//! rank runs at a time, in any order that the schedule chooses. All ranks, on both, have the same bits
-//! after each step.
+//! rank runs at a time, in any order that the schedule chooses. A step may be recorded once and launched again and again,
+//! by some ranks or by all. All ranks, on both, have the same bits after each step.
 
 use std::thread;
 
 use devarray::{
-    Array, ArrayView, Compute, Context, Result, StreamHandle,
+    Array, ArrayView, ArrayViewMut, Compute, Context, Result, StreamHandle,
     backend::Collects,
     collective::{Combination, Communicator, CommunicatorId},
     math,
@@ -66,62 +66,92 @@ impl<D: Compute + Collects> Layer<D> {
         ranks.broadcast(stream, 0, &mut weights)?;
         Ok(Self { weights, bias: Array::zeros(stream, &[outputs])? })
     }
-
-    /// Goes down the slope of the loss of all ranks.
-    fn learn(
-        &mut self,
-        on: &StreamHandle<D>,
-        ranks: &mut Communicator<D>,
-        inputs: &ArrayView<'_, f32, D>,
-        slopes: &Array<f32, D>,
-    ) -> Result<()> {
-        let mut of_weights = inputs.transpose().matmul(on, slopes)?;
-        let mut of_bias = slopes.sum(on, 0)?;
-        ranks.all_reduce_in_place(on, Combination::Mean, &mut of_weights)?;
-        ranks.all_reduce_in_place(on, Combination::Mean, &mut of_bias)?;
-        self.weights.update(on, (&of_weights, RATE), |weight, (slope, rate)| weight - rate * slope)?;
-        self.bias.update(on, (&of_bias, RATE), |bias, (slope, rate)| bias - rate * slope)
-    }
 }
 
-/// Learns. The loss of all ranks after each step, and the bits of the last weights.
+type View<'a, D> = ArrayView<'a, f32, D>;
+type ViewMut<'a, D> = ArrayViewMut<'a, f32, D>;
+
+/// Goes down the slope of the loss of all ranks, in one layer.
+fn descend<D: Compute + Collects>(
+    on: &StreamHandle<D>,
+    ranks: &mut Communicator<D>,
+    [weights, bias]: [&mut ViewMut<'_, D>; 2],
+    inputs: &View<'_, D>,
+    slopes: &Array<f32, D>,
+) -> Result<()> {
+    let mut of_weights = inputs.transpose().matmul(on, slopes)?;
+    let mut of_bias = slopes.sum(on, 0)?;
+    ranks.all_reduce_in_place(on, Combination::Mean, &mut of_weights)?;
+    ranks.all_reduce_in_place(on, Combination::Mean, &mut of_bias)?;
+    weights.update(on, (&of_weights, RATE), |weight, (slope, rate)| weight - rate * slope)?;
+    bias.update(on, (&of_bias, RATE), |bias, (slope, rate)| bias - rate * slope)
+}
+
+/// A step of both layers, which knows nothing of recordings. `loss` becomes the loss of all ranks before it.
+fn step<D: Compute + Collects>(
+    on: &StreamHandle<D>,
+    ranks: &mut Communicator<D>,
+    [x, classes]: [&View<'_, D>; 2],
+    [mut first, mut second]: [[ViewMut<'_, D>; 2]; 2],
+    loss: &mut ViewMut<'_, D>,
+) -> Result<()> {
+    let share = ranks.ranks() as f32 / SAMPLES as f32;
+    let [weights, bias] = first.each_ref().map(ViewMut::as_view);
+    let hidden = x.matmul_map(on, &weights, &bias, |y, bias| (y + bias).maximum(0.0))?;
+    let [weights, bias] = second.each_ref().map(ViewMut::as_view);
+    let scores = hidden.matmul_map(on, &weights, &bias, |y, bias| y + bias)?;
+    let logs = math::log_softmax(on, &scores, -1)?;
+    let own = (&logs, classes, share).map(on, |(log, class, share)| -(log * class) * share)?.sum(on, ..)?;
+    ranks.all_reduce_into(on, Combination::Mean, &own, loss)?;
+    let slopes = (&logs, classes, share).map(on, |(log, class, share)| (log.exp() - class) * share)?;
+    let back = slopes
+        .matmul_map(on, &weights.transpose(), &hidden, |slope, hidden| hidden.gt(0.0).select(slope, 0.0))?;
+    descend(on, ranks, second.each_mut(), &hidden.view(), &slopes)?;
+    descend(on, ranks, first.each_mut(), x, &back)
+}
+
+/// The loss of all ranks after each step, and the bits of the last weights.
+type Learnt = (Vec<f32>, Vec<u32>);
+
+/// Learns, by calls or by launches.
 fn learn<D: Compute + Collects>(
     device: D,
     id: &CommunicatorId,
-    rank: usize,
-    count: usize,
-) -> Result<(Vec<f32>, Vec<u32>)> {
+    (rank, count): (usize, usize),
+    is_recorded: bool,
+) -> Result<Learnt> {
     let context = Context::new(device)?;
     let on = &context.stream()?;
     let mut ranks = Communicator::join(&context, id, rank, count)?;
     let [x, classes] = samples(on, rank, count)?;
-    let mut first = Layer::new(on, &mut ranks, 2, [FEATURES, HIDDEN])?;
-    let mut second = Layer::new(on, &mut ranks, 30, [HIDDEN, CLASSES])?;
-    let share = count as f32 / SAMPLES as f32;
+    let Layer { weights: mut w1, bias: mut b1 } = Layer::new(on, &mut ranks, 2, [FEATURES, HIDDEN])?;
+    let Layer { weights: mut w2, bias: mut b2 } = Layer::new(on, &mut ranks, 30, [HIDDEN, CLASSES])?;
+    let mut loss = Array::zeros(on, &[])?;
     let mut losses = Vec::new();
-    for _ in 0..STEPS {
-        let hidden =
-            x.view().matmul_map(on, &first.weights, &first.bias, |y, bias| (y + bias).maximum(0.0))?;
-        let scores = hidden.matmul_map(on, &second.weights, &second.bias, |y, bias| y + bias)?;
-        let logs = math::log_softmax(on, &scores, -1)?;
-        let loss =
-            (&logs, &classes, share).map(on, |(log, class, share)| -(log * class) * share)?.sum(on, ..)?;
-        losses.push(ranks.all_reduce(on, Combination::Mean, &loss)?.item(on)?);
-        let slopes = (&logs, &classes, share).map(on, |(log, class, share)| (log.exp() - class) * share)?;
-        let back = slopes.matmul_map(on, &second.weights.transpose(), &hidden, |slope, hidden| {
-            hidden.gt(0.0).select(slope, 0.0)
+    if is_recorded {
+        let arguments = (&x, &classes, &mut w1, &mut b1, &mut w2, &mut b2, &mut loss, &mut ranks);
+        let recorded = on.record_work(arguments, |on, (x, classes, w1, b1, w2, b2, mut loss, ranks)| {
+            step(on, ranks, [&x, &classes], [[w1, b1], [w2, b2]], &mut loss)
         })?;
-        second.learn(on, &mut ranks, &hidden.view(), &slopes)?;
-        first.learn(on, &mut ranks, &x.view(), &back)?;
+        for _ in 0..STEPS {
+            let arguments = (&x, &classes, &mut w1, &mut b1, &mut w2, &mut b2, &mut loss, &mut ranks);
+            recorded.launch(on, arguments)?;
+            losses.push(loss.item(on)?);
+        }
+    } else {
+        for _ in 0..STEPS {
+            let layers = [[w1.view_mut(), b1.view_mut()], [w2.view_mut(), b2.view_mut()]];
+            step(on, &mut ranks, [&x.view(), &classes.view()], layers, &mut loss.view_mut())?;
+            losses.push(loss.item(on)?);
+        }
     }
-    let weights = first.weights.to_vec(on)?;
-    Ok((losses, weights.into_iter().map(f32::to_bits).collect()))
+    Ok((losses, w1.to_vec(on)?.into_iter().map(f32::to_bits).collect()))
 }
 
 /// Each rank a thread, on the CPU.
-fn on_the_host(count: usize) -> Result<Vec<(Vec<f32>, Vec<u32>)>> {
+fn on_the_host(count: usize, is_recorded: bool) -> Result<Vec<Learnt>> {
     let id = &CommunicatorId::new();
-    let run = |rank| learn(HostDevice::builder().threads(1).build(), id, rank, count);
+    let run = |rank| learn(HostDevice::builder().threads(1).build(), id, (rank, count), is_recorded);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|rank| scope.spawn(move || run(rank))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
@@ -130,21 +160,25 @@ fn on_the_host(count: usize) -> Result<Vec<(Vec<f32>, Vec<u32>)>> {
 
 fn main() -> Result<()> {
     for count in [1, 2, 3] {
-        let outcomes = on_the_host(count)?;
+        let outcomes = on_the_host(count, false)?;
         let (losses, _) = &outcomes[0];
         println!("{count} ranks: from {:.4} to {:.4}", losses[0], losses[STEPS - 1]);
         assert!(losses[STEPS - 1] < losses[0] / 2.0, "it learns");
         assert!(outcomes.iter().all(|of| *of == outcomes[0]), "all ranks have the same bits");
 
-        let simulated =
-            MockDevice::new().cluster(count, |rank| learn(rank.device(), &rank.id(0), rank.number(), count));
+        assert!(on_the_host(count, true)? == outcomes, "launches have the bits of calls");
+
+        // Some ranks launch what others call.
+        let simulated = MockDevice::new().cluster(count, |rank| {
+            learn(rank.device(), &rank.id(0), (rank.number(), count), rank.number() % 2 == 0)
+        });
         for of in simulated {
             assert!(of? == outcomes[0], "the simulator has the bits of the CPU");
         }
     }
     // Many orders of the ranks and their streams, with the judge's word on each. One is enough here.
     if std::env::args().any(|argument| argument == "--explore") {
-        cluster(2, |rank| learn(rank.device(), &rank.id(0), rank.number(), 2).expect("it learns"));
+        cluster(2, |rank| learn(rank.device(), &rank.id(0), (rank.number(), 2), true).expect("it learns"));
     }
     Ok(())
 }

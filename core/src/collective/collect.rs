@@ -4,78 +4,94 @@ use std::{cell::Cell, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{CollectiveError, Combination, Communicator, Exchange, RankCall, RowCounts};
+use super::{CollectiveError, Communicator, Exchange, RankCall, RowCounts, exchange::Exchanged};
 use crate::{
     Error, Result,
     allocation::AllocationAccess,
     array::ErasedArray,
     backend::{CollectOp, Collects, CutOff},
-    function::ElementType,
     operations::Elements,
     stream::{StreamCore, StreamHandle},
 };
 
-/// The elements that a rank exchanges.
-pub(super) struct Exchanged<'e, D: Collects> {
-    pub(super) operation: &'static str,
-    pub(super) exchange: Exchange,
-    /// The root, or the rank that it sends to or receives from.
-    pub(super) peer: Option<usize>,
-    pub(super) combination: Option<(Combination, ElementType)>,
-    pub(super) element_type: &'static str,
-    /// Elements of one part; of one row, if rows are counted.
-    pub(super) count: usize,
-    pub(super) counts: Option<&'e RowCounts>,
-    /// None if the rank only receives.
-    pub(super) source: Option<Elements<'e, D>>,
-    /// None if the rank only sends.
-    pub(super) result: Option<Elements<'e, D>>,
-    /// Whether the source is the result, or one of its parts, or the other way round. Both are given as the larger
-    /// of the two then.
-    pub(super) in_place: bool,
-}
-
 impl<D: Collects> Communicator<D> {
     /// Exchanges elements. Blocks until all participants make the call; does not wait for streams.
     #[track_caller]
-    pub(super) fn collect(&mut self, on: &StreamHandle<D>, what: &Exchanged<'_, D>) -> Result<()> {
-        let mut call = self.next_call(what.operation);
-        (call.combination, call.peer) = (what.combination.map(|(combination, _)| combination), what.peer);
-        (call.element_type, call.count) = (what.element_type, what.count);
-        call.item_bytes = what.source.iter().chain(&what.result).map(|of| of.item_bytes).next().unwrap_or(0);
-        call.counts = what.counts.cloned();
-        match self.enqueue(on, what, &call) {
+    pub(super) fn collect(&mut self, on: &StreamHandle<D>, what: &Exchanged<Elements<'_, D>>) -> Result<()> {
+        let call = self.next_exchange(what);
+        match self.pack_and_enqueue(on, what, &call) {
             // Nobody compares its next call with calls of the others, which may be ahead.
             Err(error) if self.is_unchecked() => Err(self.give_up(&call, error)),
             outcome => outcome,
         }
     }
 
+    /// The exchange that is called now.
     #[track_caller]
-    fn enqueue(&mut self, on: &StreamHandle<D>, what: &Exchanged<'_, D>, call: &RankCall) -> Result<()> {
-        let Exchanged { operation, exchange, peer, count, .. } = *what;
-        let (stream, context) = (&*on.0, self.context.clone());
-        let (device, backend) = (context.device(), context.0.backend());
+    pub(super) fn next_exchange(&mut self, what: &Exchanged<Elements<'_, D>>) -> RankCall {
+        let mut call = self.next_call(what.operation);
+        (call.combination, call.peer) = (what.combination.map(|(combination, _)| combination), what.peer);
+        (call.element_type, call.count) = (what.element_type, what.count);
+        call.item_bytes = what.sides().map(|of| of.item_bytes).next().unwrap_or(0);
+        call.counts = what.counts.clone();
+        call
+    }
+
+    #[track_caller]
+    fn pack_and_enqueue(
+        &mut self,
+        on: &StreamHandle<D>,
+        what: &Exchanged<Elements<'_, D>>,
+        call: &RankCall,
+    ) -> Result<()> {
+        self.check(&on.0, what)?;
+        // Whatever may fail comes before the ranks agree: afterwards, all count on this one.
+        let packed = Packed::new(on, what)?;
+        let contiguous = what.of(packed.source(what), packed.result(what));
+        match (on.0.recorder(), self.part) {
+            (Some(recorder), Some(ranks)) => recorder.exchange(ranks, &contiguous)?,
+            _ => self.enqueue(&on.0, &contiguous, call)?,
+        }
+        packed.unpack(on, what)
+    }
+
+    /// Refuses what this rank alone can know to be wrong.
+    #[track_caller]
+    pub(super) fn check(&self, stream: &StreamCore<D>, what: &Exchanged<Elements<'_, D>>) -> Result<()> {
+        let operation = what.operation;
         stream.check_core(operation, &self.context.0)?;
-        for elements in what.source.iter().chain(&what.result) {
-            stream.check_unrecorded(operation, [elements.allocation])?;
+        self.check_recording(stream, operation)?;
+        for elements in what.sides() {
+            stream.check_context(operation, [elements.allocation])?;
         }
         if let (Some(source), Some(result), false) = (&what.source, &what.result, what.in_place) {
             stream.check_disjoint(source, source.layout, result, false)?;
         }
-        if let Some(peer) = peer {
-            self.check_peer(operation, peer, matches!(exchange, Exchange::Transfer { .. }))?;
+        if let Some(peer) = what.peer {
+            self.check_peer(operation, peer, matches!(what.exchange, Exchange::Transfer { .. }))?;
         }
-        let combining = match what.combination {
+        match what.combination {
             Some((combination, of)) if !combination.takes(of) => {
-                return Err(CollectiveError::NoMean(of).of(backend, operation));
+                Err(CollectiveError::NoMean(of).of(self.context.0.backend(), operation))
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// Enqueues an exchange of contiguous elements when the other participants make the call.
+    #[track_caller]
+    pub(super) fn enqueue(
+        &mut self,
+        stream: &StreamCore<D>,
+        what: &Exchanged<Elements<'_, D>>,
+        call: &RankCall,
+    ) -> Result<()> {
+        let Exchanged { operation, exchange, count, ref source, ref result, .. } = *what;
+        let context = self.context.clone();
+        let combining = match what.combination {
             Some((combination, of)) => Some(self.combinings.of(combination, of, self.ranks)?),
             None => None,
         };
-        // Whatever may fail comes before the ranks agree: afterwards, all count on this one.
-        let packed = Packed::new(on, what)?;
-        let (source, result) = (packed.source(what), packed.result(what));
         let touches: SmallVec<[AllocationAccess<'_, D>; 2]> = source
             .iter()
             .filter(|_| !what.in_place)
@@ -103,11 +119,12 @@ impl<D: Collects> Communicator<D> {
             _ => (0, 0),
         };
         let place = |of: &Elements<'_, D>, part: usize| (of.layout.offset() + part) * of.item_bytes;
-        let item_bytes = source.iter().chain(&result).map(|of| of.item_bytes).next().unwrap_or(1);
+        let item_bytes = what.sides().map(|of| of.item_bytes).next().unwrap_or(1);
         // A rank that sends or gets no rows has no elements there, and maybe no memory.
         let has = |counts: Option<&[usize]>| counts.is_none_or(|of| of.iter().any(|&count| count > 0));
-        let source = source.filter(|_| has(what.counts.map(RowCounts::sent)));
-        let result = result.filter(|_| has(what.counts.and_then(RowCounts::received)));
+        let counts = what.counts.as_ref();
+        let source = source.as_ref().filter(|_| has(counts.map(RowCounts::sent)));
+        let result = result.as_ref().filter(|_| has(counts.and_then(RowCounts::received)));
         let op = CollectOp {
             number,
             call,
@@ -115,13 +132,13 @@ impl<D: Collects> Communicator<D> {
             participants: &all,
             rank: self.rank,
             count,
-            counts: what.counts,
+            counts,
             item_bytes,
             combining: combining.as_deref(),
-            source: source.as_ref().map(|of| of.allocation.buffer()),
-            source_offset_bytes: source.as_ref().map_or(0, |of| place(of, source_part)),
-            result: result.as_ref().map(|of| of.allocation.buffer()),
-            result_offset_bytes: result.as_ref().map_or(0, |of| place(of, result_part)),
+            source: source.map(|of| of.allocation.buffer()),
+            source_offset_bytes: source.map_or(0, |of| place(of, source_part)),
+            result: result.map(|of| of.allocation.buffer()),
+            result_offset_bytes: result.map_or(0, |of| place(of, result_part)),
         };
         // No lock is held: the backend may wait for ranks whose threads need locks of their own. It is
         // noted when it is on the stream, as an event recorded before then does not cover it. Nothing that
@@ -130,14 +147,14 @@ impl<D: Collects> Communicator<D> {
             let exchange = self.cut_off.as_ref().map(|of| (number, operation, of));
             let _noted = Noted { stream, touches: &touches, exchange };
             let breaking = BreakingOff { communicator: self, is_over: Cell::new(false) };
-            let enqueued = device.collect(&stream.raw, &self.raw, &op);
+            let enqueued = context.device().collect(&stream.raw, &self.raw, &op);
             breaking.is_over.set(true);
             enqueued
         };
         if let Err(error) = enqueued {
             return Err(self.give_up(call, error));
         }
-        packed.unpack(on, what)
+        Ok(())
     }
 
     /// Refuses a rank that does not exist, or that would send to itself.
@@ -192,7 +209,7 @@ struct Packed<D: Collects> {
 
 impl<D: Collects> Packed<D> {
     #[track_caller]
-    fn new(on: &StreamHandle<D>, what: &Exchanged<'_, D>) -> Result<Self> {
+    fn new(on: &StreamHandle<D>, what: &Exchanged<Elements<'_, D>>) -> Result<Self> {
         let room = |of: &Option<Elements<'_, D>>| {
             let scattered = of.as_ref().filter(|of| !of.layout.is_c_contiguous());
             scattered.map(|of| ErasedArray::uninit(on, of.layout.shape(), of.item_bytes)).transpose()
@@ -205,11 +222,11 @@ impl<D: Collects> Packed<D> {
         Ok(packed)
     }
 
-    fn source<'s>(&'s self, what: &'s Exchanged<'_, D>) -> Option<Elements<'s, D>> {
+    fn source<'s>(&'s self, what: &'s Exchanged<Elements<'_, D>>) -> Option<Elements<'s, D>> {
         elements(&self.source, &what.source)
     }
 
-    fn result<'s>(&'s self, what: &'s Exchanged<'_, D>) -> Option<Elements<'s, D>> {
+    fn result<'s>(&'s self, what: &'s Exchanged<Elements<'_, D>>) -> Option<Elements<'s, D>> {
         // In place, they are one.
         let room = if what.in_place { &self.source } else { &self.result };
         elements(room, &what.result)
@@ -217,7 +234,7 @@ impl<D: Collects> Packed<D> {
 
     /// Brings the result where it belongs.
     #[track_caller]
-    fn unpack(&self, on: &StreamHandle<D>, what: &Exchanged<'_, D>) -> Result<()> {
+    fn unpack(&self, on: &StreamHandle<D>, what: &Exchanged<Elements<'_, D>>) -> Result<()> {
         let room = if what.in_place { &self.source } else { &self.result };
         match (room, &what.result) {
             (Some(room), Some(result)) => on.0.copy(result, &room.elements()),

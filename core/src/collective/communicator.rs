@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    CollectiveError, CommunicatorId, Exchange, RankCall,
+    Aborter, CollectiveError, CommunicatorId, Exchange, RankCall,
     board::Given,
     exchange::Combinings,
     link::{Agreement, Gathering, Link},
@@ -20,6 +20,7 @@ use crate::{
     Context, Error, Result,
     backend::{Capability, Collects, CutOff, Joining, RankTurns},
     debug_text::DeviceName,
+    recorded::Part,
 };
 
 /// More threads than any machine runs.
@@ -54,6 +55,8 @@ pub struct Communicator<D: Collects> {
     pub(super) combinings: Combinings,
     /// Tells whether exchanges were cut off; none if they never are.
     pub(super) cut_off: Option<Arc<dyn CutOff>>,
+    /// The argument of a recording that it stands for; none for a rank's own.
+    pub(super) part: Option<Part>,
 }
 
 impl<D: Collects> Communicator<D> {
@@ -139,6 +142,7 @@ impl<D: Collects> Communicator<D> {
             own_numbers,
             combinings: Combinings::default(),
             cut_off,
+            part: None,
         })
     }
 
@@ -155,6 +159,25 @@ impl<D: Collects> Communicator<D> {
             () => return Ok(()),
         };
         Err(error.of(backend, JOIN))
+    }
+
+    /// A communicator that stands for this one in a recording. Nobody else is told when it is dropped.
+    pub(super) fn standing_for(&self, part: Part) -> Self {
+        Self {
+            context: self.context.clone(),
+            raw: Arc::clone(&self.raw),
+            link: Arc::clone(&self.link),
+            time_limit: self.time_limit,
+            watcher: None,
+            rank: self.rank,
+            ranks: self.ranks,
+            calls: 0,
+            turns: self.turns.clone(),
+            own_numbers: None,
+            combinings: Combinings::default(),
+            cut_off: None,
+            part: Some(part),
+        }
     }
 
     /// This rank, from 0.
@@ -247,7 +270,10 @@ impl<D: Collects> Communicator<D> {
     #[must_use]
     #[expect(unsafe_code, reason = "the contract is the caller's; nothing unsafe happens here")]
     pub unsafe fn into_unchecked(mut self) -> Self {
-        self.own_numbers.get_or_insert_default();
+        // No call of a stand-in asks other ranks.
+        if self.part.is_none() {
+            self.own_numbers.get_or_insert_default();
+        }
         self
     }
 
@@ -296,6 +322,7 @@ impl<D: Collects> Communicator<D> {
     /// Waits until the other ranks make calls that fit.
     #[track_caller]
     pub(super) fn agree(&self, call: &RankCall, color: Option<usize>) -> Result<Agreement> {
+        self.check_runs(call.operation)?;
         let waits = Waits::new(call, self.turns.as_deref(), Some(self.time_limit));
         let given = Given { color, bytes: Vec::new() };
         match self.link.agree(call, given, &waits) {
@@ -335,6 +362,10 @@ impl<D: Collects> Communicator<D> {
 
 impl<D: Collects> Drop for Communicator<D> {
     fn drop(&mut self) {
+        if self.part.is_some() {
+            // The rank stays.
+            return;
+        }
         let call = RankCall::new("drop", self.calls);
         let waits = Waits::new(&call, self.turns.as_deref(), None);
         if self.is_unchecked() && self.turns.is_none() && thread::panicking() {
@@ -353,42 +384,11 @@ impl<D: Collects> fmt::Debug for Communicator<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rank, ranks, calls, .. } = self;
         let unchecked = if self.is_unchecked() { ", unchecked" } else { "" };
+        let stand = if self.part.is_some() { ", of a recording" } else { "" };
         write!(
             f,
-            "Communicator(rank {rank} of {ranks} on {}, {calls} calls{unchecked})",
+            "Communicator(rank {rank} of {ranks} on {}, {calls} calls{unchecked}{stand})",
             DeviceName(self.context.device())
         )
-    }
-}
-
-/// Aborts a communicator from any thread; from [`Communicator::aborter`].
-pub struct Aborter<D: Collects> {
-    context: Context<D>,
-    raw: Arc<D::Communicator>,
-    link: Arc<Link>,
-    turns: Option<Arc<dyn RankTurns>>,
-}
-
-impl<D: Collects> Aborter<D> {
-    /// Ends the communicator for all ranks: their calls that wait fail, and so do later ones. Exchanges
-    /// that all ranks have come to are carried out. Does not block.
-    pub fn abort(&self) {
-        let call = RankCall::new("abort", 0);
-        let waits = Waits::new(&call, self.turns.as_deref(), None);
-        self.link.break_off(CollectiveError::Aborted, &waits);
-        self.context.device().abort(&self.raw);
-    }
-}
-
-impl<D: Collects> Clone for Aborter<D> {
-    fn clone(&self) -> Self {
-        let (raw, link, turns) = (Arc::clone(&self.raw), Arc::clone(&self.link), self.turns.clone());
-        Self { context: self.context.clone(), raw, link, turns }
-    }
-}
-
-impl<D: Collects> fmt::Debug for Aborter<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Aborter(on {})", DeviceName(self.context.device()))
     }
 }

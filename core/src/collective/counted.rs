@@ -1,6 +1,6 @@
 //! Exchanges whose parts have as many rows as each rank likes.
 
-use super::{Communicator, Exchange, RowCounts, collect::Exchanged, reduced::check_shape};
+use super::{Communicator, Exchange, RowCounts, exchange::Exchanged, reduced::check_shape};
 use crate::{
     Array, LayoutError, Result, StreamHandle,
     array::{AsArrayView, AsArrayViewMut, Element},
@@ -107,7 +107,7 @@ impl<D: Collects> Communicator<D> {
                 combination: None,
                 element_type: std::any::type_name::<T>(),
                 count,
-                counts: Some(&counts),
+                counts: Some(counts),
                 source: Some(source.elements()),
                 result: Some(result.elements()),
                 in_place: false,

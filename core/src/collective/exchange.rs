@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use super::RowCounts;
 use crate::function::{ElementType, Function, FunctionError, primitive::Program};
 
 /// The combination of the elements of all ranks.
@@ -205,5 +206,50 @@ impl Exchange {
             _ => self.result_parts(ranks),
         };
         (0..count).map(each)
+    }
+}
+
+/// The part of one rank in an exchange, whose elements are an `E`.
+pub(crate) struct Exchanged<E> {
+    pub(crate) operation: &'static str,
+    pub(crate) exchange: Exchange,
+    /// The root, or the rank that it sends to or receives from.
+    pub(crate) peer: Option<usize>,
+    pub(crate) combination: Option<(Combination, ElementType)>,
+    pub(crate) element_type: &'static str,
+    /// Elements of one part; of one row, if rows are counted.
+    pub(crate) count: usize,
+    pub(crate) counts: Option<RowCounts>,
+    /// None if the rank only receives.
+    pub(crate) source: Option<E>,
+    /// None if the rank only sends.
+    pub(crate) result: Option<E>,
+    /// Whether the source is the result, or one of its parts, or the other way round. Both are given as the larger
+    /// of the two then.
+    pub(crate) in_place: bool,
+}
+
+impl<E> Exchanged<E> {
+    /// The elements of both sides, the source first.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = &E> {
+        self.source.iter().chain(&self.result)
+    }
+
+    /// This exchange, with other elements.
+    pub(crate) fn of<F>(&self, source: Option<F>, result: Option<F>) -> Exchanged<F> {
+        let Self { operation, exchange, peer, combination, element_type, count, in_place, .. } = *self;
+        let counts = self.counts.clone();
+        Exchanged {
+            operation,
+            exchange,
+            peer,
+            combination,
+            element_type,
+            count,
+            counts,
+            source,
+            result,
+            in_place,
+        }
     }
 }

@@ -2,11 +2,7 @@
 
 use std::any::type_name;
 
-use super::{
-    Communicator, Exchange,
-    collect::{Exchanged, check_parts},
-    reduced::check_shape,
-};
+use super::{Communicator, Exchange, collect::check_parts, exchange::Exchanged, reduced::check_shape};
 use crate::{
     Array, Result, StreamHandle,
     array::{AsArrayView, AsArrayViewMut, Element},

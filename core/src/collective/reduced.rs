@@ -1,9 +1,6 @@
 //! Calls that combine the elements of ranks.
 
-use super::{
-    Combination, Communicator, Exchange,
-    collect::{Exchanged, check_parts},
-};
+use super::{Combination, Communicator, Exchange, collect::check_parts, exchange::Exchanged};
 use crate::{
     Array, ArrayViewMut, Result, StreamHandle,
     array::{AsArrayView, AsArrayViewMut},

@@ -1,9 +1,10 @@
 //! Arguments of recorded work.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
 use smallvec::{SmallVec, smallvec};
 
+use super::Exchanging;
 use crate::{
     Array, ArrayView, ArrayViewMut, Element, ErasedView, ErasedViewMut, SharedArray, allocation::Allocation,
     backend::Device, function::Computable, layout::Layout, operations::Elements,
@@ -18,6 +19,9 @@ pub struct Writes<T>(PhantomData<fn() -> T>);
 /// The kind of an argument that is a number.
 pub struct Number<T>(PhantomData<fn() -> T>);
 
+/// The kind of an argument that is a [`Communicator`](crate::collective::Communicator).
+pub struct Ranks(());
+
 /// An argument, for a recording or a launch. Nobody else can name this type, which seals the traits.
 #[derive(Debug)]
 #[expect(unnameable_types, reason = "that seals the traits")]
@@ -25,6 +29,7 @@ pub struct Number<T>(PhantomData<fn() -> T>);
 pub enum Given<'a, D: Device> {
     Elements { elements: Elements<'a, D>, write: bool },
     Number([u8; 8], usize),
+    Ranks(&'a mut dyn Exchanging<D>),
 }
 
 /// The stand-in of an argument in the closure of a recording.
@@ -34,29 +39,41 @@ pub struct Stand<D: Device> {
     pub(super) allocation: Arc<Allocation<D>>,
     pub(super) layout: Layout,
     pub(super) item_bytes: usize,
+    /// The communicator, which has no elements.
+    pub(super) ranks: Option<Box<dyn Exchanging<D>>>,
 }
 
-/// One argument: `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut` or a number.
+impl<D: Device> Stand<D> {
+    /// The communicator, if it is of this type.
+    pub(crate) fn ranks<C: 'static>(&mut self) -> Option<&mut C> {
+        let ranks: &mut dyn Any = &mut **self.ranks.as_mut()?;
+        ranks.downcast_mut()
+    }
+}
+
+/// One argument: `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut`, a number or `&mut
+/// Communicator`.
 ///
 /// Sealed: no other type is one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of recorded work on a device of type `{D}`",
-    note = "arguments are `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut` and numbers"
+    note = "arguments are `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut`, numbers and \
+            `&mut Communicator`"
 )]
 pub trait RecordedArgument<D: Device> {
-    /// The kind of the argument that a launch must give: [`Reads`], [`Writes`] or [`Number`].
+    /// The kind of the argument that a launch must give: [`Reads`], [`Writes`], [`Number`] or [`Ranks`].
     type Kind: 'static;
     /// The type in the closure of the recording: an [`ArrayView`] or [`ArrayViewMut`], without axes for
-    /// a number.
+    /// a number; `&mut Communicator` for a communicator.
     type Stand<'r>;
 
     /// The argument itself.
     #[doc(hidden)]
-    fn given(&self) -> Given<'_, D>;
+    fn given(&mut self) -> Given<'_, D>;
 
     /// The stand-in, as a view.
     #[doc(hidden)]
-    fn stand(stand: &Stand<D>) -> Self::Stand<'_>;
+    fn stand(stand: &mut Stand<D>) -> Self::Stand<'_>;
 }
 
 /// The arguments of a recording or a launch: a tuple of one to eight [`RecordedArgument`]s.
@@ -74,11 +91,11 @@ pub trait RecordedArguments<D: Device> {
 
     /// The arguments themselves.
     #[doc(hidden)]
-    fn given(&self) -> SmallVec<[Given<'_, D>; 4]>;
+    fn given(&mut self) -> SmallVec<[Given<'_, D>; 4]>;
 
     /// The stand-ins, as views.
     #[doc(hidden)]
-    fn stands(stands: &[Stand<D>]) -> Self::Stands<'_>;
+    fn stands(stands: &mut [Stand<D>]) -> Self::Stands<'_>;
 }
 
 /// Arguments that are read, by what gives a view of them.
@@ -88,12 +105,12 @@ macro_rules! read {
             type Kind = Reads<T>;
             type Stand<'r> = ArrayView<'r, T, D>;
 
-            fn given(&$self) -> Given<'_, D> {
+            fn given(&mut $self) -> Given<'_, D> {
                 Given::Elements { elements: $view, write: false }
             }
 
-            fn stand(stand: &Stand<D>) -> ArrayView<'_, T, D> {
-                let Stand { allocation, layout, item_bytes } = stand;
+            fn stand(stand: &mut Stand<D>) -> ArrayView<'_, T, D> {
+                let Stand { allocation, layout, item_bytes, .. } = stand;
                 ArrayView::new(ErasedView::new(allocation, layout.clone(), *item_bytes))
             }
         }
@@ -113,12 +130,12 @@ macro_rules! written {
             type Kind = Writes<T>;
             type Stand<'r> = ArrayViewMut<'r, T, D>;
 
-            fn given(&$self) -> Given<'_, D> {
+            fn given(&mut $self) -> Given<'_, D> {
                 Given::Elements { elements: $view, write: true }
             }
 
-            fn stand(stand: &Stand<D>) -> ArrayViewMut<'_, T, D> {
-                let Stand { allocation, layout, item_bytes } = stand;
+            fn stand(stand: &mut Stand<D>) -> ArrayViewMut<'_, T, D> {
+                let Stand { allocation, layout, item_bytes, .. } = stand;
                 ArrayViewMut::new(ErasedViewMut::new(allocation, layout.clone(), *item_bytes))
             }
         }
@@ -134,12 +151,12 @@ impl<T: Computable, D: Device> RecordedArgument<D> for T {
     type Kind = Number<T>;
     type Stand<'r> = ArrayView<'r, T, D>;
 
-    fn given(&self) -> Given<'_, D> {
+    fn given(&mut self) -> Given<'_, D> {
         Given::Number(self.to_bits().to_le_bytes(), size_of::<T>())
     }
 
-    fn stand(stand: &Stand<D>) -> ArrayView<'_, T, D> {
-        let Stand { allocation, layout, item_bytes } = stand;
+    fn stand(stand: &mut Stand<D>) -> ArrayView<'_, T, D> {
+        let Stand { allocation, layout, item_bytes, .. } = stand;
         ArrayView::new(ErasedView::new(allocation, layout.clone(), *item_bytes))
     }
 }
@@ -153,12 +170,14 @@ macro_rules! tuples {
             type Kinds = ($($before::Kind,)* $name::Kind,);
             type Stands<'r> = ($($before::Stand<'r>,)* $name::Stand<'r>,);
 
-            fn given(&self) -> SmallVec<[Given<'_, Dev>; 4]> {
+            fn given(&mut self) -> SmallVec<[Given<'_, Dev>; 4]> {
                 smallvec![$(self.$of.given(),)* self.$number.given()]
             }
 
-            fn stands(stands: &[Stand<Dev>]) -> Self::Stands<'_> {
-                ($($before::stand(&stands[$of]),)* $name::stand(&stands[$number]),)
+            fn stands(stands: &mut [Stand<Dev>]) -> Self::Stands<'_> {
+                let mut stands = stands.iter_mut();
+                let mut next = || stands.next().expect("made above, one for each argument");
+                ($($before::stand(next()),)* $name::stand(next()),)
             }
         }
 
@@ -181,3 +200,9 @@ macro_rules! named {
 }
 
 named! { Reads Writes Number }
+
+impl fmt::Debug for Ranks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ranks")
+    }
+}

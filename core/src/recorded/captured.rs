@@ -28,6 +28,7 @@ pub(super) struct Launches {
     /// Whether a call is made anew at each launch: it may find an index that has no place, whose error has another
     /// number each time, or it takes elements from the host.
     is_anew: bool,
+    has_several: bool,
     /// Not captured any more, because it cannot be done, or does not pay.
     is_replayed: bool,
     failed: u32,
@@ -36,11 +37,17 @@ pub(super) struct Launches {
 impl Launches {
     pub(super) fn new<D: Device>(calls: &[RecordedCall<D>]) -> Self {
         let is_anew = calls.iter().any(|call| call.is_anew);
-        Self { kept: Vec::new(), is_anew, is_replayed: is_anew || calls.len() < 2, failed: 0 }
+        let has_several = calls.len() > 1;
+        Self { kept: Vec::new(), is_anew, has_several, is_replayed: is_anew || !has_several, failed: 0 }
     }
 
     pub(super) fn is_anew(&self) -> bool {
         self.is_anew
+    }
+
+    /// Whether there are two calls or more: one alone is not captured.
+    pub(super) fn has_several(&self) -> bool {
+        self.has_several
     }
 
     pub(super) fn is_captured(&self) -> bool {

@@ -11,8 +11,11 @@ pub enum RecordingError {
     /// An array that is neither an argument of the recording, nor made in it, nor shared.
     #[error("an array is neither an argument of the recording, nor made in it, nor a `SharedArray`")]
     NoArgument,
-    /// An array of a recording, outside it.
-    #[error("an array of a recording is used outside it")]
+    /// A communicator that is no argument of the recording.
+    #[error("the communicator is no argument of the recording")]
+    OtherRanks,
+    /// An array or a communicator of a recording, outside it.
+    #[error("an array or a communicator of a recording is used outside it")]
     Outside,
     /// An array that was made in a recording and is alive behind it.
     #[error("an array that the recording made is alive behind it")]
@@ -24,6 +27,12 @@ pub enum RecordingError {
     /// strides.
     #[error("argument {0} has another shape or other strides than the recorded one")]
     Argument(usize),
+    /// A communicator of a launch, by the number of the argument, that is of another rank or of another number of
+    /// ranks than the recorded one.
+    #[error(
+        "the communicator of argument {0} is of another rank, or of more or fewer ranks, than the recorded one"
+    )]
+    Ranks(usize),
     /// An argument of a launch whose elements lie at an address that recorded calls cannot use, because they
     /// take several elements as one.
     #[error("an argument is not aligned for the recorded calls")]

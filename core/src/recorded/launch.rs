@@ -4,6 +4,7 @@
 use std::{
     fmt,
     marker::PhantomData,
+    mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -13,6 +14,7 @@ use super::{
     RecordedArguments, RecordingError,
     arguments::{Given, Stand},
     captured::Launches,
+    exchanges::RecordedExchange,
     memory::{Place, Placement},
     recorder::{Memory, Recorded, RecordedCall, Recorder},
 };
@@ -43,8 +45,10 @@ pub struct Recording<D: Device, K> {
     calls: Vec<RecordedCall<D>>,
     /// Stands for the memory of what the backend captured: each launch writes it.
     launches: Arc<Allocation<D>>,
-    /// Held while a launch is enqueued, so that the calls of two do not mix.
-    launching: Mutex<Launches>,
+    /// Each is made between two segments of the calls.
+    exchanges: Vec<RecordedExchange>,
+    /// One for each segment. Held while a launch is enqueued, so that the calls of two do not mix.
+    launching: Mutex<SmallVec<[Launches; 1]>>,
     kinds: PhantomData<fn(K)>,
 }
 
@@ -53,11 +57,13 @@ pub struct Recording<D: Device, K> {
 enum Argument {
     Elements(Layout),
     Number,
+    /// A communicator: its rank, and the number of ranks.
+    Ranks((usize, usize)),
 }
 
 impl<D: Device> StreamHandle<D> {
     /// Records the calls that `work` makes on the stream that it is given. Enqueues nothing but the
-    /// allocation of memory. Does not synchronize.
+    /// allocation of memory. Does not synchronize, and asks no other rank.
     ///
     /// `work` is called once, with views that have the shapes and strides of the arguments; whether a
     /// call is made, and with which extents, is decided now. The arguments' elements are neither read nor
@@ -71,7 +77,7 @@ impl<D: Device> StreamHandle<D> {
     ///   the stream of another recording.
     /// - Out of memory, and [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): an argument of another context.
     #[track_caller]
-    pub fn record_work<A, F>(&self, arguments: A, work: F) -> Result<Recording<D, A::Kinds>>
+    pub fn record_work<A, F>(&self, mut arguments: A, work: F) -> Result<Recording<D, A::Kinds>>
     where
         A: RecordedArguments<D>,
         F: for<'r> FnOnce(&'r Self, A::Stands<'r>) -> Result<()>,
@@ -82,6 +88,7 @@ impl<D: Device> StreamHandle<D> {
         let mut stands = Vec::new();
         let mut expected = Vec::new();
         for given in arguments.given() {
+            let mut ranks = None;
             let (layout, item_bytes, len_bytes) = match given {
                 Given::Elements { elements, .. } => {
                     self.0.check_context(OPERATION, [elements.allocation])?;
@@ -94,9 +101,19 @@ impl<D: Device> StreamHandle<D> {
                     expected.push(Argument::Number);
                     (Layout::contiguous(&[], Order::C)?, item_bytes, item_bytes)
                 }
+                Given::Ranks(of) => {
+                    self.0.check_core(OPERATION, of.core())?;
+                    if of.is_stand() {
+                        return Err(RecordingError::Outside.of(OPERATION));
+                    }
+                    expected.push(Argument::Ranks(of.place()));
+                    ranks = Some(of);
+                    (Layout::contiguous(&[0], Order::C)?, 1, 0)
+                }
             };
             let allocation = recorder.argument(&self.0.core, len_bytes)?;
-            stands.push(Stand { allocation, layout, item_bytes });
+            let ranks = ranks.zip(allocation.part()).map(|(ranks, part)| ranks.stand(part));
+            stands.push(Stand { allocation, layout, item_bytes, ranks });
         }
         let StreamCore { raw, lane, mode, core, .. } = &*self.0;
         let on = Self(Arc::new(StreamCore {
@@ -107,11 +124,11 @@ impl<D: Device> StreamHandle<D> {
             role: Role::Records(Arc::clone(&recorder)),
         }));
         let ends = Ends(&recorder);
-        let done = work(&on, A::stands(&stands));
+        let done = work(&on, A::stands(&mut stands));
         let recorded = ends.0.end();
         done?;
         drop(stands);
-        let Some(Recorded { memory, calls }) = recorded else {
+        let Some(Recorded { memory, calls, exchanges }) = recorded else {
             return Err(RecordingError::Over.of(OPERATION));
         };
         let mut owned = Vec::with_capacity(memory.len());
@@ -127,12 +144,17 @@ impl<D: Device> StreamHandle<D> {
                 },
             });
         }
+        let ends = exchanges.iter().map(|exchange| exchange.calls_before).chain([calls.len()]);
+        let mut first = 0;
+        let segments = ends.map(|end| Launches::new(&calls[mem::replace(&mut first, end)..end]));
+        let launching = Mutex::new(segments.collect());
         Ok(Recording {
             arguments: expected,
             memory: owned,
             launches: Arc::new(Allocation::empty(&self.0.core)),
-            launching: Mutex::new(Launches::new(&calls)),
+            launching,
             calls,
+            exchanges,
             kinds: PhantomData,
         })
     }
@@ -149,55 +171,88 @@ impl<D: Device> Drop for Ends<'_, D> {
 
 impl<D: Device, K: 'static> Recording<D, K> {
     /// Enqueues all calls, with these arguments: arrays of the recorded shapes and strides, which may begin
-    /// anywhere. Does not synchronize.
+    /// anywhere. Does not synchronize: only [exchanges](crate::recorded#ranks) block, until the other ranks make them.
     ///
     /// Waits of the stream come before the first call, so a strict stream enqueues all or nothing.
     ///
     /// # Errors
     ///
     /// - [`Error::Recording`](crate::Error::Recording): an argument of another shape or other strides; two that
-    ///   share memory, and one is written; this is the stream of a recording.
+    ///   share memory, and one is written; a communicator of another rank or another number of ranks; this is the
+    ///   stream of a recording.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream or an argument is of another context.
     /// - [`Error::Hazard`](crate::Error::Hazard), on a strict stream.
+    /// - [`Error::Collective`](crate::Error::Collective): an exchange failed. Calls before it are enqueued.
     /// - Any device error. Calls before it are enqueued.
     #[track_caller]
-    pub fn launch<A>(&self, stream: &StreamHandle<D>, arguments: A) -> Result<()>
+    pub fn launch<A>(&self, stream: &StreamHandle<D>, mut arguments: A) -> Result<()>
     where
         A: RecordedArguments<D, Kinds = K>,
     {
-        let stream = &*stream.0;
+        let mut given = arguments.given();
+        match self.launch_given(&stream.0, &mut given) {
+            Err(error) if !self.exchanges.is_empty() => {
+                Err(given.iter().fold(error, |error, given| match given {
+                    Given::Ranks(ranks) => ranks.failed(error),
+                    _ => error,
+                }))
+            }
+            launched => launched,
+        }
+    }
+
+    #[track_caller]
+    fn launch_given(&self, stream: &StreamCore<D>, given: &mut [Given<'_, D>]) -> Result<()> {
         stream.check_runs(OPERATION)?;
-        let given = arguments.given();
-        self.check(stream, &given)?;
+        self.check(stream, given)?;
         let mut launching = lock(&self.launching);
         if stream.mode == Mode::Strict {
-            drop(stream.order(OPERATION, &self.touches(&given))?);
+            drop(stream.order(OPERATION, &self.touches(given))?);
         }
-        let memory = self.placed(stream, &given)?;
+        let memory = self.placed(stream, given)?;
         let placement = Placement(&memory);
-        if let Some(captured) = launching.captured(stream, &self.calls, (&given, placement), &self.launches) {
-            let touches = self.touches(&given);
+        let mut first = 0;
+        for (segment, launches) in launching.iter_mut().enumerate() {
+            let exchange = self.exchanges.get(segment);
+            let end = exchange.map_or(self.calls.len(), |exchange| exchange.calls_before);
+            let calls = &self.calls[mem::replace(&mut first, end)..end];
+            if !calls.is_empty() || self.exchanges.is_empty() {
+                self.launch_calls(stream, launches, calls, (given, placement))?;
+            }
+            let Some(RecordedExchange { site, argument, what, .. }) = exchange else { break };
+            let Some(Given::Ranks(ranks)) = given.get_mut(*argument) else {
+                return Err(RecordingError::Ranks(*argument).of(OPERATION));
+            };
+            made_again(site, || ranks.make(stream, what, placement))?;
+        }
+        Ok(())
+    }
+
+    /// Enqueues calls without an exchange between them.
+    #[track_caller]
+    fn launch_calls(
+        &self,
+        stream: &StreamCore<D>,
+        launches: &mut Launches,
+        calls: &[RecordedCall<D>],
+        (given, placement): (&[Given<'_, D>], Placement<'_, D>),
+    ) -> Result<()> {
+        if let Some(captured) = launches.captured(stream, calls, (given, placement), &self.launches) {
+            let touches = self.touches(given);
             let to = stream.submit(Work::Other { name: OPERATION }, &touches)?.begin();
             // SAFETY: the operations were captured for memory at these addresses, of as many bytes, which is of the
             // arguments or owned by this; the tracker orders the launch behind every other.
             return unsafe { to.raw().launch_captured(captured) };
         }
-        if !stream.raw.runs_at_once() || launching.is_anew() {
-            return self.make_calls(stream, placement);
+        if !stream.raw.runs_at_once() || launches.is_anew() {
+            return make_calls(calls, stream, placement);
         }
         // One turn for all calls, which are ordered as one.
-        let turn = stream.submit(Work::Other { name: OPERATION }, &self.touches(&given))?.begin().into_turn();
+        let turn = stream.submit(Work::Other { name: OPERATION }, &self.touches(given))?.begin().into_turn();
         match turn {
-            Some(turn) => self.make_calls(&stream.capturing(Arc::new(turn)), placement),
-            None => self.make_calls(stream, placement),
+            Some(turn) => make_calls(calls, &stream.capturing(Arc::new(turn)), placement),
+            None => make_calls(calls, stream, placement),
         }
-    }
-
-    fn make_calls(&self, stream: &StreamCore<D>, memory: Placement<'_, D>) -> Result<()> {
-        for RecordedCall { site, replay, .. } in &self.calls {
-            made_again(site, || replay(stream, memory))?;
-        }
-        Ok(())
     }
 
     /// The memory of a launch, by number; numbers are written to theirs.
@@ -229,24 +284,27 @@ impl<D: Device, K: 'static> Recording<D, K> {
         Ok(memory)
     }
 
-    /// The number of recorded calls.
+    /// The number of recorded calls, with exchanges.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.calls.len()
+        self.calls.len() + self.exchanges.len()
     }
 
     /// Whether no call was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+        self.len() == 0
     }
 
-    /// Whether the last launch was one operation of the device. Otherwise its calls are made one by one: on a
+    /// Whether the last launch was one operation of the device, or one for the calls between two exchanges.
+    /// Otherwise its calls are made one by one: on a
     /// backend that captures nothing, where a call may find an index that has no place, so that each launch
     /// tells its own, and where one fills with elements of another size than 1, 2, 4, 8 or 16 bytes.
     #[must_use]
     pub fn is_captured(&self) -> bool {
-        lock(&self.launching).is_captured()
+        let launching = lock(&self.launching);
+        let mut several = launching.iter().filter(|launches| launches.has_several()).peekable();
+        several.peek().is_some() && several.all(Launches::is_captured)
     }
 
     /// Bytes of device memory that it owns.
@@ -259,6 +317,15 @@ impl<D: Device, K: 'static> Recording<D, K> {
     fn check(&self, stream: &StreamCore<D>, given: &[Given<'_, D>]) -> Result<()> {
         stream.check_core(OPERATION, &self.launches.core)?;
         for (number, (given_now, recorded)) in given.iter().zip(&self.arguments).enumerate() {
+            if let (Given::Ranks(ranks), Argument::Ranks(place)) = (given_now, recorded) {
+                stream.check_core(OPERATION, ranks.core())?;
+                let error = match () {
+                    () if ranks.is_stand() => RecordingError::Outside,
+                    () if ranks.place() != *place => RecordingError::Ranks(number),
+                    () => continue,
+                };
+                return Err(error.of(OPERATION));
+            }
             let (Given::Elements { elements, write }, Argument::Elements(layout)) = (given_now, recorded)
             else {
                 continue;
@@ -298,13 +365,25 @@ impl<D: Device, K: 'static> Recording<D, K> {
 impl<D: Device, K> Drop for Recording<D, K> {
     fn drop(&mut self) {
         let launching = self.launching.get_mut().unwrap_or_else(PoisonError::into_inner);
-        launching.give_back(&self.launches);
+        launching.iter_mut().for_each(|launches| launches.give_back(&self.launches));
     }
 }
 
 impl<D: Device, K> fmt::Debug for Recording<D, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { arguments, calls, .. } = self;
-        write!(f, "Recording({} calls of {} arguments)", calls.len(), arguments.len())
+        let Self { arguments, calls, exchanges, .. } = self;
+        let calls = calls.len() + exchanges.len();
+        write!(f, "Recording({calls} calls of {} arguments)", arguments.len())
     }
+}
+
+fn make_calls<D: Device>(
+    calls: &[RecordedCall<D>],
+    stream: &StreamCore<D>,
+    memory: Placement<'_, D>,
+) -> Result<()> {
+    for RecordedCall { site, replay, .. } in calls {
+        made_again(site, || replay(stream, memory))?;
+    }
+    Ok(())
 }

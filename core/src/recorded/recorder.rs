@@ -9,10 +9,10 @@ use std::{
     },
 };
 
-use super::{Kept, Placement, RecordingError};
+use super::{Kept, Placement, RecordingError, exchanges::RecordedExchange};
 use crate::{
-    Result, allocation::Allocation, backend::Device, context::ContextCore, lock::lock, operations::Elements,
-    stream::StreamCore,
+    Result, allocation::Allocation, backend::Device, collective::Exchanged, context::ContextCore, lock::lock,
+    operations::Elements, stream::StreamCore,
 };
 
 /// The number of the next recording of the process.
@@ -55,6 +55,8 @@ pub(super) struct Recorded<D: Device> {
     /// The arguments, then what came.
     pub(super) memory: Vec<Memory<D>>,
     pub(super) calls: Vec<RecordedCall<D>>,
+    /// In their order.
+    pub(super) exchanges: Vec<RecordedExchange>,
 }
 
 /// Takes the calls of a stream down. Over when the closure of the recording has returned.
@@ -65,7 +67,8 @@ pub(crate) struct Recorder<D: Device> {
 
 impl<D: Device> Recorder<D> {
     pub(super) fn new() -> Self {
-        let recorded = Mutex::new(Some(Recorded { memory: Vec::new(), calls: Vec::new() }));
+        let recorded = Recorded { memory: Vec::new(), calls: Vec::new(), exchanges: Vec::new() };
+        let recorded = Mutex::new(Some(recorded));
         Self { recording: RECORDINGS.fetch_add(1, Relaxed), recorded }
     }
 
@@ -164,6 +167,18 @@ impl<D: Device> Recorder<D> {
         let mut recorded = lock(&self.recorded);
         let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(operation)) };
         recorded.calls.push(RecordedCall { site: Location::caller(), is_anew, replay: Box::new(replay) });
+        Ok(())
+    }
+
+    /// Takes an exchange down, by the communicator of this part.
+    #[track_caller]
+    pub(crate) fn exchange(&self, ranks: Part, what: &Exchanged<Elements<'_, D>>) -> Result<()> {
+        let [source, result] = [&what.source, &what.result].map(|side| side.as_ref().map(|of| self.keep(of)));
+        let (site, argument, what) = (Location::caller(), ranks.number, what.of(source, result));
+        let mut recorded = lock(&self.recorded);
+        let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(what.operation)) };
+        let calls_before = recorded.calls.len();
+        recorded.exchanges.push(RecordedExchange { site, calls_before, argument, what });
         Ok(())
     }
 

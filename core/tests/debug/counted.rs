@@ -1,4 +1,4 @@
-//! A call that counts rows as it is shown, and a communicator that is unchecked after it.
+//! A call that counts rows as it is shown, and communicators of recordings, and unchecked.
 #![allow(unsafe_code)] // makes a communicator unchecked
 
 use devarray::{
@@ -14,6 +14,10 @@ pub(super) fn counted<D: Collects>(
     stream: &StreamHandle<D>,
     mut ranks: Communicator<D>,
 ) -> Result<()> {
+    drop(stream.record_work((&mut ranks,), |_, (ranks,)| {
+        assert!(format!("{ranks:?}").ends_with("on mock:0, 0 calls, of a recording)"), "{ranks:?}");
+        Ok(())
+    })?);
     ranks.barrier()?;
     // It waits for fewer rows than it sends to itself.
     let rows = Array::<f32, _>::zeros(stream, &[2, 3])?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod collectives;
+mod collectives_recorded;
 mod collectives_told;
 mod gates;
 mod gathers;

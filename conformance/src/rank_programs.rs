@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod calls;
 mod due;
 mod run;
 mod step;
@@ -26,7 +27,7 @@ use std::{fmt, ops::Range, thread, time::Duration};
 
 use devarray::{Context, backend::Collects, collective::CommunicatorId};
 
-pub use self::{due::Twin, run::Functions};
+pub use self::{calls::Functions, due::Twin};
 use self::{
     step::{Block, Call, Step, Wrong},
     value::Kind,

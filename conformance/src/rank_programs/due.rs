@@ -204,6 +204,17 @@ impl<T: Value> Model<T> {
                     self.put(to, &part(to).to, n, part(to).to.row % n, &own(from));
                 }
             }
+            Call::Rotate(by) => {
+                for (at, &rank) in members.iter().enumerate().filter(|_| by % n != 0) {
+                    self.put(
+                        rank,
+                        &part(rank).to,
+                        n,
+                        part(rank).to.row % n,
+                        &own(members[(at + n - by % n) % n]),
+                    );
+                }
+            }
             Call::Add => {
                 for &rank in members {
                     let Parts { from, to, .. } = part(rank);

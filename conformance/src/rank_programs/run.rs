@@ -2,44 +2,19 @@
 #![allow(unsafe_code)] // goes on without comparing the calls of programs that are right
 
 use devarray::{
-    Array, ArrayView, ArrayViewMut, Context, ErasedView, ErasedViewMut, Error, Result, StreamHandle,
-    array::DeviceFunction,
-    backend::{Collects, Compute},
+    Array, ArrayView, ArrayViewMut, Context, Error, Result, StreamHandle,
+    backend::Collects,
     collective::{Combination, Communicator, CommunicatorId},
-    function::Function,
     ix,
 };
 
 use super::{
-    RankProgram, Seen,
+    Functions, RankProgram, Seen,
+    calls::{add, rotate},
     step::{Call, Form, Mistake, Parts, SLOTS, Step, View},
     value::{Kind, Value},
 };
 use crate::violation::Violation;
-
-type Apply<D> =
-    fn(&StreamHandle<D>, &Function, [ErasedView<'_, D>; 2], &mut ErasedViewMut<'_, D>) -> Result<()>;
-
-/// Where functions between the exchanges are computed.
-#[derive(Debug)]
-pub struct Functions<D: Collects>(Option<Apply<D>>);
-
-impl<D: Collects> Functions<D> {
-    /// On the host, for devices that may not compute.
-    #[must_use]
-    pub fn of_host() -> Self {
-        Self(None)
-    }
-
-    /// On the device.
-    #[must_use]
-    pub fn of_device() -> Self
-    where
-        D: Compute,
-    {
-        Self(Some(|stream, function, from, to| function.apply_into(stream, &from, &[], to)))
-    }
-}
 
 impl<D: Collects> Clone for Functions<D> {
     fn clone(&self) -> Self {
@@ -357,6 +332,10 @@ impl<D: Collects> Of<D> {
                 }
                 Ok(())
             }
+            Call::Rotate(by) => {
+                let source = source.index(&ix![from.row % n])?;
+                rotate(stream, ranks, by % n, &source, &mut target.index(&ix![to.row % n])?)
+            }
             Call::Barrier => ranks.barrier(),
             Call::Add => add(stream, self.functions, &source, &mut target),
             Call::Copy => target.copy_from(stream, &source),
@@ -364,23 +343,4 @@ impl<D: Collects> Of<D> {
             Call::Look | Call::Split(_) | Call::Uncheck => Ok(()),
         }
     }
-}
-
-/// Adds elements to others.
-fn add<T: Value, D: Collects>(
-    stream: &StreamHandle<D>,
-    functions: Functions<D>,
-    one: &ArrayView<'_, T, D>,
-    to: &mut ArrayViewMut<'_, T, D>,
-) -> Result<()> {
-    let Some(apply) = functions.0 else {
-        let (one, two) = (one.to_vec(stream)?, to.as_view().to_vec(stream)?);
-        let sums = one.iter().zip(&two).map(|(x, y)| x.combined(*y, Combination::Sum));
-        return to.copy_from_slice(stream, &sums.collect::<Vec<T>>());
-    };
-    // Two views of one array that is written may only be the same elements.
-    let two = to.as_view().to_contiguous(stream, devarray::Order::C)?;
-    let function = Function::parse("x0 + x1", &[T::TYPE; 2], &[])?;
-    let inputs = [one.clone().into_erased(), two.view().into_erased()];
-    apply(stream, &function, inputs, &mut to.reborrow().into_erased())
 }

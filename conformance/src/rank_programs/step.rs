@@ -90,6 +90,8 @@ pub(super) enum Call {
     /// Rows from each member to each, for as many members as there are ranks.
     Counted(Vec<Vec<usize>>, Form),
     Transfer(usize, usize),
+    /// A row from each member to the member that is so many after it; some name what they get first.
+    Rotate(usize),
     Barrier,
     /// A function of both views, in the second.
     Add,
@@ -156,7 +158,8 @@ impl Call {
             7 | 8 => Self::AllGather(form),
             9 => Self::AllToAll(or_into),
             10 | 11 => Self::Counted(counts(rng, ranks, members), or_into),
-            12 | 13 => Self::Transfer(one, two),
+            12 => Self::Transfer(one, two),
+            13 => Self::Rotate(one),
             14 => Self::Barrier,
             15 => Self::Add,
             16 => Self::Copy,
@@ -178,6 +181,7 @@ impl Call {
     pub(super) fn callers(&self, members: usize) -> Vec<usize> {
         match self {
             Self::Transfer(from, to) if from % members == to % members => Vec::new(),
+            Self::Rotate(by) if by % members == 0 => Vec::new(),
             Self::Transfer(from, to) => vec![from % members, to % members],
             Self::Add | Self::Copy | Self::Fill(_) | Self::Look | Self::Uncheck => Vec::new(),
             _ => (0..members).collect(),

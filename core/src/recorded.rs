@@ -42,6 +42,7 @@
 //! refuses a launch before anything of it is enqueued.
 
 mod arguments;
+mod branches;
 mod calls;
 mod captured;
 mod error;

@@ -14,17 +14,16 @@ use super::{
     arguments::{Given, Stand},
     captured::Launches,
     memory::{Place, Placement},
-    recorder::{Memory, Recorded, RecordedCall, Recorder},
+    recorder::{MOST_APART_BYTES, Memory, Recorded, RecordedCall, Recorder},
 };
 use crate::{
     Result,
     allocation::{Allocation, AllocationAccess},
     backend::{Captures as _, Device, RunsAtOnce as _},
-    error::made_again,
     hazards::Mode,
     layout::{Layout, Order},
     lock::lock,
-    operations::{Elements, are_disjoint},
+    operations::{Elements, addresses, are_disjoint},
     statistics::Work,
     stream::{Role, StreamCore, StreamHandle},
 };
@@ -40,12 +39,20 @@ pub struct Recording<D: Device, K> {
     arguments: Vec<Argument>,
     /// The arguments, which have nothing here, then what the recording owns or shares.
     memory: Vec<Option<Arc<Allocation<D>>>>,
-    calls: Vec<RecordedCall<D>>,
+    /// The place in it of the memory of each number.
+    homes: Vec<usize>,
+    calls: Calls<D>,
     /// Stands for the memory of what the backend captured: each launch writes it.
     launches: Arc<Allocation<D>>,
     /// Held while a launch is enqueued, so that the calls of two do not mix.
     launching: Mutex<Launches>,
     kinds: PhantomData<fn(K)>,
+}
+
+/// Recorded calls, and the earlier ones that each comes directly behind.
+pub(super) struct Calls<D: Device> {
+    pub(super) all: Vec<RecordedCall<D>>,
+    pub(super) behind: Vec<Box<[usize]>>,
 }
 
 /// The argument that a launch must give.
@@ -111,30 +118,47 @@ impl<D: Device> StreamHandle<D> {
         let recorded = ends.0.end();
         done?;
         drop(stands);
-        let Some(Recorded { memory, calls }) = recorded else {
+        let Some(Recorded { memory, calls, branches }) = recorded else {
             return Err(RecordingError::Over.of(OPERATION));
         };
-        let mut owned = Vec::with_capacity(memory.len());
+        let lens_bytes: Vec<_> =
+            (0..).zip(&memory).map(|(number, of)| movable_bytes(of, expected.get(number))).collect();
+        let homes = branches.homes(&lens_bytes);
+        let (mut owned, mut places) = (Vec::new(), vec![0; memory.len()]);
         for (number, memory) in memory.into_iter().enumerate() {
-            owned.push(match memory {
-                Memory::Now(allocation) => Some(allocation),
+            let own = match memory {
                 Memory::Later(of) if Arc::strong_count(&of) > 1 => {
                     return Err(RecordingError::Escaped.of(OPERATION));
                 }
+                _ if homes[number] != number => continue,
+                Memory::Now(allocation) => Some(allocation),
                 Memory::Later(of) => match expected.get(number) {
                     Some(Argument::Elements(_)) => None,
                     _ => Some(Allocation::new(&self.0, of.len_bytes())?),
                 },
-            });
+            };
+            places[number] = owned.len();
+            owned.push(own);
         }
+        let homes = homes.into_iter().map(|home| places[home]).collect();
+        let calls = Calls { all: calls, behind: branches.into_behind() };
         Ok(Recording {
             arguments: expected,
             memory: owned,
+            homes,
             launches: Arc::new(Allocation::empty(&self.0.core)),
             launching: Mutex::new(Launches::new(&calls)),
             calls,
             kinds: PhantomData,
         })
+    }
+}
+
+/// The bytes of memory that may lie where other memory was: memory of the recording that is not large.
+fn movable_bytes<D: Device>(memory: &Memory<D>, argument: Option<&Argument>) -> Option<usize> {
+    match (memory, argument) {
+        (Memory::Later(of), None) if of.len_bytes() <= MOST_APART_BYTES => Some(of.len_bytes()),
+        _ => None,
     }
 }
 
@@ -174,7 +198,10 @@ impl<D: Device, K: 'static> Recording<D, K> {
             drop(stream.order(OPERATION, &self.touches(&given))?);
         }
         let memory = self.placed(stream, &given)?;
-        let placement = Placement(&memory);
+        let placement = Placement { places: &memory, homes: &self.homes };
+        if self.meets_shared(&given) {
+            return self.calls.all.iter().try_for_each(|call| call.again(stream, placement));
+        }
         if let Some(captured) = launching.captured(stream, &self.calls, (&given, placement), &self.launches) {
             let touches = self.touches(&given);
             let to = stream.submit(Work::Other { name: OPERATION }, &touches)?.begin();
@@ -194,13 +221,14 @@ impl<D: Device, K: 'static> Recording<D, K> {
     }
 
     fn make_calls(&self, stream: &StreamCore<D>, memory: Placement<'_, D>) -> Result<()> {
-        for RecordedCall { site, replay, .. } in &self.calls {
-            made_again(site, || replay(stream, memory))?;
+        let Calls { all, behind } = &self.calls;
+        match stream.raw.order_of_calls(behind) {
+            Some(order) => order.into_iter().try_for_each(|call| all[call].again(stream, memory)),
+            None => all.iter().try_for_each(|call| call.again(stream, memory)),
         }
-        Ok(())
     }
 
-    /// The memory of a launch, by number; numbers are written to theirs.
+    /// The memory of a launch; numbers are written to theirs.
     #[track_caller]
     fn placed<'m>(
         &'m self,
@@ -232,13 +260,13 @@ impl<D: Device, K: 'static> Recording<D, K> {
     /// The number of recorded calls.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.calls.len()
+        self.calls.all.len()
     }
 
     /// Whether no call was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+        self.calls.all.is_empty()
     }
 
     /// Whether the last launch was one operation of the device. Otherwise its calls are made one by one: on a
@@ -278,6 +306,21 @@ impl<D: Device, K: 'static> Recording<D, K> {
         Ok(())
     }
 
+    /// Whether an argument that is written may share bytes with an array that the recording keeps: memory of other code
+    /// may have been adopted twice. Then calls conflict although they name other memory, and are made in order.
+    fn meets_shared(&self, given: &[Given<'_, D>]) -> bool {
+        let written = given.iter().filter_map(|given| match given {
+            Given::Elements { elements, write: true } => Some(addresses(elements)),
+            _ => None,
+        });
+        let mut shared = self.memory.iter().flatten().filter(|kept| kept.is_shared());
+        let written: SmallVec<[_; 4]> = written.collect();
+        shared.any(|kept| {
+            let (start, end) = (kept.address(), kept.address() + kept.len_bytes() as u64);
+            written.iter().any(|written| written.start < end && start < written.end)
+        })
+    }
+
     /// All that a launch touches.
     fn touches<'a>(&'a self, given: &[Given<'a, D>]) -> SmallVec<[AllocationAccess<'a, D>; 8]> {
         let of_arguments = given.iter().filter_map(|given| match given {
@@ -305,6 +348,6 @@ impl<D: Device, K> Drop for Recording<D, K> {
 impl<D: Device, K> fmt::Debug for Recording<D, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { arguments, calls, .. } = self;
-        write!(f, "Recording({} calls of {} arguments)", calls.len(), arguments.len())
+        write!(f, "Recording({} calls of {} arguments)", calls.all.len(), arguments.len())
     }
 }

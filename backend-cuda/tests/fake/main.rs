@@ -53,6 +53,7 @@ mod products_of;
 
 mod absence;
 mod accounting;
+mod branches;
 mod calls;
 mod collectives;
 mod cublaslt;

@@ -8,7 +8,12 @@ use devarray_cuda::{
     driver::{Driver, Function},
 };
 
-use super::{driver::table, graphs::Turns, state::Fake};
+use super::{
+    branches_of::{Calls, compare},
+    driver::table,
+    graphs::Turns,
+    state::Fake,
+};
 
 type On = StreamHandle<CudaDevice>;
 type In<'r> = ArrayView<'r, f32, CudaDevice>;
@@ -174,4 +179,22 @@ fn reductions_side_by_side_count_apart() {
         drop((recorded, x, sums, s));
         close(&fake, context);
     }
+}
+
+/// The orders of nodes that a launch may have, on chains of many calls.
+#[test]
+fn chains_side_by_side_give_the_bits_of_their_calls() {
+    let fake = Fake::new();
+    let context = open(&fake.driver());
+    let s = context.stream().unwrap();
+    for case in 0..12 {
+        compare(&s, (case, Calls::Computed), &[7, 300, 2_000], &mut |launch| {
+            let turns = [Turns::Captured, Turns::Captured, Turns::Across, Turns::Backwards];
+            fake.state(|state| state.graphs.turns = turns[launch]);
+        })
+        .unwrap();
+    }
+    assert!(context.device().driver().calls(Function::StreamUpdateCaptureDependencies) > 20);
+    drop(s);
+    close(&fake, context);
 }

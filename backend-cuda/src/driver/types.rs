@@ -24,7 +24,7 @@ pub(crate) enum CaptureMode {
     Relaxed = 2,
 }
 
-/// What happens to the nodes that the next one of a capture comes behind: `CUstreamUpdateCaptureDependencies_flags` of
+/// The change of the nodes that the next one of a capture comes behind: `CUstreamUpdateCaptureDependencies_flags` of
 /// `cuda.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaptureEdges {

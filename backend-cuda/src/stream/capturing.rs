@@ -1,6 +1,6 @@
 //! Streams that capture operations, and the order of the calls that they are captured for.
 //!
-//! The driver puts the next node of a capturing stream behind those of the stream's dependency set. Before each call the set
+//! The driver puts the next node of a capturing stream behind the nodes of the stream's dependency set. Before each call the set
 //! becomes the last nodes of the calls that it comes behind; within a call the driver continues from node to node. Nodes
 //! that leave the set need not be joined before the capture ends (cuda.h, `cuStreamUpdateCaptureDependencies`). No kernel of
 //! a capture begins before those that it depends on are done ([`RawStream::share`]), so all edges are plain ones.
@@ -41,6 +41,9 @@ impl RawStream {
     pub(crate) fn next_behind(&self, calls: &[usize]) {
         let Some(held) = &self.held else { return };
         let mut held = locked(held);
+        if !held.tells() {
+            return;
+        }
         let begun = self.context.bind().and_then(|driver| {
             let last = self.last_nodes(driver)?;
             let nodes = held.branches.begin(&last, calls);
@@ -80,18 +83,17 @@ impl RawStream {
         if count == 0 || nodes.is_null() {
             return Ok(Vec::new());
         }
-        // SAFETY: the driver says that there are so many, which stay until the next call for this stream.
+        // SAFETY: the driver says that there are `count`, which stay until the next call for this stream.
         let nodes = unsafe { slice::from_raw_parts(nodes, count) };
         Ok(nodes.iter().map(|&node| Node::new(node)).collect())
     }
 
     fn depend_on(&self, driver: &Driver, nodes: &[Node], how: CaptureEdges) -> Answer {
         let mut nodes: Vec<sys::CUgraphNode> = nodes.iter().map(|node| node.raw()).collect();
-        // SAFETY: the stream is alive and captures, and its context is bound. The nodes are of its graph, and the driver
-        // copies them.
-        unsafe {
-            driver.stream_update_capture_dependencies(self.raw(), nodes.as_mut_ptr(), nodes.len(), how as u32)
-        }
+        let first = if nodes.is_empty() { ptr::null_mut() } else { nodes.as_mut_ptr() };
+        // SAFETY: the stream is alive and captures, and its context is bound. The pointer is to that number of
+        // nodes of its graph, which the driver copies.
+        unsafe { driver.stream_update_capture_dependencies(self.raw(), first, nodes.len(), how as u32) }
     }
 }
 

@@ -1,5 +1,4 @@
-//! What a stream that captures has: memory and kernels of the captured operations, which are kept as long as the stream,
-//! since each launch uses them, and the calls that they belong to.
+//! Memory and kernels of operations that a stream captures: kept as long as the stream, since each launch uses them.
 //!
 //! Calls that come one behind the other use the same memory. Calls that may run side by side have each their own, up to
 //! [`MOST_APART_BYTES`] in all; then a call comes behind one more, the last user of the memory that it gets.
@@ -20,7 +19,7 @@ use crate::{
 /// Most memory that is allocated while other memory of the same length is idle.
 const MOST_APART_BYTES: usize = 64 << 20;
 
-/// What memory is used for.
+/// The use of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// One operation.
@@ -45,7 +44,7 @@ pub(super) struct Held {
     of: Arc<RawStream>,
     blocks: Vec<Block>,
     pub(super) branches: Branches,
-    /// Why the capture cannot be used.
+    /// Why the driver is not told which calls come next.
     failed: Option<Failure>,
     /// Each once.
     kernels: Vec<Arc<dyn Any + Send + Sync>>,
@@ -94,18 +93,23 @@ impl Held {
         self.note(come);
     }
 
-    /// Notes whether the driver knows what comes next. If it lacks a function for that, all is in order.
+    /// Notes whether the driver knows what comes next. After a failure it is told no more.
     pub(super) fn note(&mut self, answer: Answer) {
-        match answer {
-            Ok(()) | Err(Failure::Missing(_)) => {}
-            Err(failure) => _ = self.failed.get_or_insert(failure),
+        if let Err(failure) = answer {
+            self.failed.get_or_insert(failure);
         }
     }
 
-    /// Forgets the calls. Returns why the capture cannot be used, if it cannot.
+    /// Whether the driver is still told which calls come next.
+    pub(super) fn tells(&self) -> bool {
+        self.failed.is_none()
+    }
+
+    /// Forgets the calls. Returns why the capture cannot be used, if it cannot: a driver that lacks a function leaves all
+    /// in order.
     pub(super) fn end(&mut self) -> Option<Failure> {
         self.branches = Branches::default();
-        self.failed
+        self.failed.filter(|failure| !matches!(failure, Failure::Missing(_)))
     }
 
     /// Gives memory to operations that are captured later.

@@ -6,7 +6,7 @@ use devarray::{
 };
 use devarray_conformance::Rng;
 
-/// What the calls may be.
+/// The kinds of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
     /// Functions, reductions, scans, and copies of whole rows.

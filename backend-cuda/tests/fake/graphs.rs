@@ -35,13 +35,13 @@ struct Node {
     behind: Vec<usize>,
 }
 
-/// What a stream has captured.
+/// The nodes that a stream has captured.
 #[derive(Default)]
 struct Capture {
     nodes: Vec<Node>,
     /// The nodes that the next one depends on.
     last: Vec<usize>,
-    /// Those nodes, as the driver last told them.
+    /// Handles on these nodes, where the driver last told them.
     told: Vec<CUgraphNode>,
 }
 
@@ -51,14 +51,14 @@ unsafe impl Send for Capture {}
 /// The order in which a launch runs nodes that do not depend on each other.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum Turns {
-    /// As they were captured.
+    /// The order in which they were captured.
     #[default]
     Captured,
     /// One of each branch, and then the next of each.
     Across,
     /// The last first.
     Backwards,
-    /// By no edge: the first of each so many nodes, and then the second of each.
+    /// By no edge: the first of each group of this many nodes, and then the second of each.
     Loose(usize),
 }
 
@@ -179,11 +179,13 @@ unsafe extern "C" fn info(
 unsafe extern "C" fn update(stream: CUstream, nodes: *mut CUgraphNode, count: usize, flags: c_uint) -> i32 {
     within(Function::StreamUpdateCaptureDependencies, |state| {
         let Some(capture) = state.graphs.captures.get_mut(&stream.addr()) else { return 401 };
-        // SAFETY: the caller has so many there.
-        let given = (0..count).map(|at| unsafe { nodes.add(at).read() }.addr());
-        let Some(given) = given.map(|node| node.checked_sub(NODES)).collect::<Option<Vec<usize>>>() else {
-            return INVALID;
+        let given: &[CUgraphNode] = match count {
+            0 => &[],
+            // SAFETY: the caller has as many nodes there.
+            count => unsafe { std::slice::from_raw_parts(nodes, count) },
         };
+        let given = given.iter().map(|node| node.addr().checked_sub(NODES));
+        let Some(given) = given.collect::<Option<Vec<usize>>>() else { return INVALID };
         if flags > 1 || given.iter().any(|&node| node >= capture.nodes.len()) {
             return INVALID;
         }
@@ -271,7 +273,7 @@ pub(crate) fn table(mut table: Table) -> Table {
 /// More than a read back fetches by a kernel of its own.
 const LEN: usize = 2000;
 
-/// A fill, a copy and three functions, one of which may run beside the others.
+/// A fill, a copy and three functions; one function may run beside the others.
 fn step<D: Compute>(
     on: &StreamHandle<D>,
     from: &ArrayView<'_, u32, D>,

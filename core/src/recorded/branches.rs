@@ -1,5 +1,5 @@
-//! Which recorded calls come behind which others. A call comes behind an earlier one if both use the same bytes and
-//! one of them writes them; what does not conflict may run side by side.
+//! The order among recorded calls. A call comes behind an earlier one if both use the same bytes and one of them writes
+//! them; calls that do not conflict may run side by side.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::hazards::Footprint;
 /// Stands for the reports of calls that may find an index that has no place: they are told in the order of the calls.
 pub(super) const REPORTS: Side = Side { number: usize::MAX, footprint: Footprint::solid(0, 1), write: true };
 
-/// What a call does to the memory of a number.
+/// The access of a call to the memory of a number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side {
     pub(super) number: usize,
@@ -37,7 +37,7 @@ struct Uses {
 pub(super) struct Branches {
     uses: HashMap<usize, Uses>,
     /// All calls that come before each call.
-    before: Vec<Calls>,
+    before: Vec<CallSet>,
     /// The calls that each call comes directly behind.
     behind: Vec<Box<[usize]>>,
 }
@@ -54,7 +54,7 @@ impl Branches {
         }
         // A call behind another comes later, so the last one is not behind any other of them.
         conflicts.sort_unstable_by(|one, other| other.cmp(one));
-        let (mut before, mut behind) = (Calls::default(), Vec::new());
+        let (mut before, mut behind) = (CallSet::default(), Vec::new());
         for earlier in conflicts {
             if !before.contains(earlier) {
                 before.join(&self.before[earlier]);
@@ -76,8 +76,8 @@ impl Branches {
         self.behind.push(behind.into());
     }
 
-    /// The memory that has the bytes of each memory: itself, or an earlier one all of whose uses come before all of
-    /// its own. `lens_bytes` are those of memory that may be moved. Puts no call behind another.
+    /// The memory that has the bytes of each memory: itself, or another whose uses all come before its own
+    /// ones. `lens_bytes` has the length of each memory that may be moved. Puts no call behind another.
     pub(super) fn homes(&self, lens_bytes: &[Option<usize>]) -> Vec<usize> {
         let mut homes: Vec<usize> = (0..lens_bytes.len()).collect();
         let mut movable: Vec<(&[usize], usize, usize)> = (0..)
@@ -117,9 +117,9 @@ pub(super) fn is_chain(behind: &[Box<[usize]>]) -> bool {
 
 /// A set of calls.
 #[derive(Debug, Default)]
-struct Calls(Vec<u64>);
+struct CallSet(Vec<u64>);
 
-impl Calls {
+impl CallSet {
     fn contains(&self, call: usize) -> bool {
         self.0.get(call / 64).is_some_and(|word| word >> (call % 64) & 1 == 1)
     }
@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(behind(&told), [vec![], vec![], vec![0]]);
     }
 
-    /// Of calls drawn at random, each comes before another exactly if a chain of conflicts leads there, and no call is
-    /// directly behind two of which one comes before the other.
+    /// Calls are drawn at random. Each comes before another exactly if a chain of conflicts leads there, and no call is
+    /// directly behind two that come one behind the other.
     #[test]
     fn the_order_is_that_of_all_conflicts() {
         let mut state = 1_u64;

@@ -4,7 +4,7 @@ use std::{mem::ManuallyDrop, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{arguments::Given, branches::is_chain, launch::Calls, memory::Placement};
+use super::{arguments::Given, branches::is_chain, memory::Placement, recorder::Calls};
 use crate::{
     Result,
     allocation::{Allocation, give_back},

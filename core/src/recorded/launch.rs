@@ -14,7 +14,7 @@ use super::{
     arguments::{Given, Stand},
     captured::Launches,
     memory::{Place, Placement},
-    recorder::{MOST_APART_BYTES, Memory, Recorded, RecordedCall, Recorder},
+    recorder::{Calls, MOST_APART_BYTES, Memory, Recorded, Recorder},
 };
 use crate::{
     Result,
@@ -47,12 +47,6 @@ pub struct Recording<D: Device, K> {
     /// Held while a launch is enqueued, so that the calls of two do not mix.
     launching: Mutex<Launches>,
     kinds: PhantomData<fn(K)>,
-}
-
-/// Recorded calls, and the earlier ones that each comes directly behind.
-pub(super) struct Calls<D: Device> {
-    pub(super) all: Vec<RecordedCall<D>>,
-    pub(super) behind: Vec<Box<[usize]>>,
 }
 
 /// The argument that a launch must give.

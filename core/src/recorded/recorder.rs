@@ -53,6 +53,12 @@ impl<D: Device> RecordedCall<D> {
     }
 }
 
+/// Recorded calls, and the earlier ones that each comes directly behind.
+pub(super) struct Calls<D: Device> {
+    pub(super) all: Vec<RecordedCall<D>>,
+    pub(super) behind: Vec<Box<[usize]>>,
+}
+
 /// Memory that calls name by number.
 #[derive(Debug)]
 pub(super) enum Memory<D: Device> {

@@ -23,7 +23,8 @@ LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
 STREAMS, TELLING = "core/src/hazards/tracker/streams.rs", "core/src/hazards/tracker/telling.rs"
 OPERATIONS, LOOPS = "core/src/operations.rs", "core/layout/src/copy/loops.rs"
 NEST = "core/layout/src/nest.rs"
-BOARD, LAUNCH = "core/src/collective/board.rs", "core/src/recorded/launch.rs"
+BOARD, BRANCHES = "core/src/collective/board.rs", "core/src/recorded/branches.rs"
+LAUNCH = "core/src/recorded/launch.rs"
 ORDER, PRODUCT = "core/src/operations/order.rs", "core/src/operations/product.rs"
 ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/gather_layouts.rs"
 
@@ -177,13 +178,16 @@ PLACES = [
     Place("orders", "products are noted as reads of what they write", PRODUCT,
           "        touches.push(result.touch(true));", "        touches.push(result.touch(!PLANTED));"),
     Place("recorded", "elements of a launch begin where the recorded ones did", "core/src/recorded/memory.rs",
-          "        let moved_bytes = memory.0[self.number].moved_bytes;",
-          "        let moved_bytes = if PLANTED { 0 } else { memory.0[self.number].moved_bytes };", "recordings::moved"),
+          "        let moved_bytes = memory.of(self.number).moved_bytes;",
+          "        let moved_bytes = if PLANTED { 0 } else { memory.of(self.number).moved_bytes };", "recordings::moved"),
     Place("recorded", "bytes of gathered elements move by whole elements", "core/src/recorded/calls.rs",
           "(&indexed, &kept.indexed, width_bytes)",
           "(&indexed, &kept.indexed, if PLANTED { indexed.item_bytes } else { width_bytes })"),
-    Place("recorded", "memory of an array that is still there is used again", "core/src/recorded/recorder.rs",
-          "if Arc::strong_count(of) == 1 &&", "if (PLANTED || Arc::strong_count(of) == 1) &&"),
+    Place("recorded", "memory that is still used is used again", BRANCHES,
+          "tenant.iter().all(|of| before_all(*of))", "(PLANTED || tenant.iter().all(|of| before_all(*of)))"),
+    Place("recorded", "a call that writes does not come behind those that read", BRANCHES,
+          "(self.write || other.write) && self.footprint",
+          "(if PLANTED { self.write } else { self.write || other.write }) && self.footprint"),
     Place("recorded", "a launch uses the number of the last one", LAUNCH,
           "                        stream.fill(&number, &bytes[..*len_bytes])?;",
           "                        static BEFORE: Mutex<[u8; 8]> = Mutex::new([0; 8]);\n"

@@ -1,8 +1,8 @@
 //! Captures operations into a graph of the driver, which launches them as one.
 //!
-//! They are enqueued on a stream of their own, which the driver captures. Memory that operations need
-//! while they run is allocated outside the capture and kept with the graph, so that no other work gets
-//! it.
+//! They are enqueued on a stream of their own, which the driver captures. Calls that do not conflict are branches of the
+//! graph. Memory that operations need while they run is allocated outside the capture and kept with the graph, so that no
+//! other work gets it, nor calls that may run side by side.
 #![allow(unsafe_code)] // calls the driver with graphs that it owns
 
 use std::{any::Any, fmt, ptr, sync::Arc};
@@ -35,9 +35,10 @@ impl fmt::Debug for CapturedWork {
     }
 }
 
-// SAFETY: the driver puts what is enqueued on a capturing stream into a graph, in order, and a launch
-// runs it in the order of its stream (CUDA C++ Programming Guide, "CUDA Graphs"). The stream holds
-// memory that operations allocate meanwhile, and the captured work holds the stream.
+// SAFETY: the driver puts what is enqueued on a capturing stream into a graph, behind the last nodes of the calls that
+// come before it, and a launch runs it in the order of its stream (CUDA C++ Programming Guide, "CUDA Graphs"). The stream
+// holds memory that operations allocate meanwhile, for calls that come one behind the other, and the captured work holds
+// the stream.
 unsafe impl Captures for CudaStream {
     fn capture(&self) -> Result<Option<Self>> {
         let stream = self.open_to_capture()?;
@@ -54,8 +55,13 @@ unsafe impl Captures for CudaStream {
         }
     }
 
+    fn next_behind(&self, calls: &[usize]) {
+        self.raw.next_behind(calls);
+    }
+
     fn end_capture(self) -> Result<Box<dyn Captured>> {
         let context = Arc::clone(self.context());
+        let failure = self.raw.capture_failure();
         let mut graph = ptr::null_mut();
         context.call("capture", |driver| {
             // SAFETY: the stream is alive and captures, and its context is bound; the pointer is to a local.
@@ -63,6 +69,9 @@ unsafe impl Captures for CudaStream {
         })?;
         let mut executable = ptr::null_mut();
         let made = context.call("capture", |driver| {
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
             // SAFETY: the graph is alive; the pointer is to a local.
             unsafe { driver.graph_instantiate(&raw mut executable, graph, 0) }
         });

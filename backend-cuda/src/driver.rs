@@ -38,7 +38,7 @@ pub(crate) use code::{
 };
 pub use fault::Fault;
 pub use table::{Answer, Failure, Function, Table};
-pub(crate) use types::{CaptureMode, DYNAMIC_SHARED};
+pub(crate) use types::{CaptureEdges, CaptureMode, DYNAMIC_SHARED};
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
 
 /// The open contexts, by ordinal. Their type belongs to a higher floor, and only that floor looks

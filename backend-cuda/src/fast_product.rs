@@ -103,7 +103,6 @@ struct Dense<'a> {
     copied: &'a Copied,
     item: usize,
     address: CUdeviceptr,
-    len_bytes: NonZeroUsize,
 }
 
 impl<'a> Dense<'a> {
@@ -111,7 +110,7 @@ impl<'a> Dense<'a> {
         let len_bytes = copied.dense.len().checked_mul(item).and_then(NonZeroUsize::new);
         let len_bytes = len_bytes.ok_or_else(|| stream.context().error(NAME, INVALID_VALUE))?;
         let address = stream.alloc(len_bytes)?.address();
-        Ok(Self { stream, copied, item, address, len_bytes })
+        Ok(Self { stream, copied, item, address })
     }
 
     /// Copies the elements into it.
@@ -138,7 +137,7 @@ impl Drop for Dense<'_> {
         self.stream.context().release("free", |driver| {
             // SAFETY: `alloc` allocated it in this stream; it is freed once, after everything that
             // uses it.
-            unsafe { self.stream.free_scratch((driver, "free"), self.address, self.len_bytes) };
+            unsafe { self.stream.free_scratch((driver, "free"), self.address) };
             Ok(())
         });
     }

@@ -124,7 +124,7 @@ fn enqueue_with_memory(
     stream.enqueue(name, |driver, raw| {
         let launched = launches(driver, raw, address);
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-        unsafe { stream.free_scratch((driver, name), address, len_bytes) };
+        unsafe { stream.free_scratch((driver, name), address) };
         launched
     })
 }

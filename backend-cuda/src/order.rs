@@ -62,7 +62,7 @@ pub(crate) fn enqueue(
                 Err(_) => Err(INVALID_VALUE),
             };
             // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-            unsafe { stream.free_scratch((driver, name), address, len_bytes) };
+            unsafe { stream.free_scratch((driver, name), address) };
             launched
         })
     });

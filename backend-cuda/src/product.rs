@@ -82,7 +82,7 @@ pub(crate) fn enqueue(
     };
     stream.enqueue(NAME, |driver, _| -> Answer {
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-        unsafe { stream.free_scratch((driver, NAME), address, len_bytes) };
+        unsafe { stream.free_scratch((driver, NAME), address) };
         Ok(())
     })?;
     launched

@@ -1,6 +1,8 @@
 //! Streams. Every operation is one driver call, which is enqueued.
 #![allow(unsafe_code)] // calls the driver with the stream it owns
 
+mod branches;
+mod capturing;
 mod copy;
 mod fill;
 mod held;
@@ -10,12 +12,12 @@ mod room;
 mod scratch;
 mod workspace;
 
+use held::Purpose;
 use idle::free_idle;
 pub(crate) use open::Streams;
 pub(crate) use scratch::COUNTERS_BYTES;
 
 use std::{
-    any::Any,
     fmt,
     num::NonZeroUsize,
     ptr,
@@ -65,27 +67,6 @@ impl RawStream {
     /// Opens a stream of a context, with what the streams of the context share.
     pub(crate) fn open(context: &Arc<Context>, streams: &Arc<Streams>) -> Result<Arc<Self>> {
         Self::open_holding(context, streams, None)
-    }
-
-    /// Opens a stream whose operations are captured. Memory that they need is allocated here.
-    pub(crate) fn open_to_capture(self: &Arc<Self>) -> Result<Arc<Self>> {
-        let stream =
-            Self::open_holding(&self.context, &self.streams, Some(Mutex::new(held::Held::new(self))))?;
-        // No copy of a graph begins while the one before it runs.
-        stream.share();
-        Ok(stream)
-    }
-
-    /// Whether this stream was opened to capture. Nothing ever runs on it.
-    pub(crate) fn captures(&self) -> bool {
-        self.held.is_some()
-    }
-
-    /// Keeps a kernel that is captured as long as this stream. Does nothing on any other stream.
-    pub(crate) fn keep_captured<K: Any + Send + Sync>(&self, kernel: &Arc<K>) {
-        if let Some(held) = &self.held {
-            locked(held).keep(Arc::<K>::clone(kernel));
-        }
     }
 
     fn open_holding(
@@ -174,7 +155,7 @@ impl RawStream {
     /// Allocates memory in order of the stream: memory that it keeps, or of the pool.
     pub(crate) fn alloc(&self, len_bytes: NonZeroUsize) -> Result<CudaBuffer> {
         if let Some(held) = &self.held {
-            let address = locked(held).alloc(len_bytes)?;
+            let address = locked(held).alloc(self, (Purpose::Operation, len_bytes), |_, _| Ok(()))?;
             return Ok(CudaBuffer::new(self.context(), address, len_bytes));
         }
         if let Some(address) = locked(&self.idle).take(len_bytes) {
@@ -193,7 +174,7 @@ impl RawStream {
     pub(crate) fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
         if let Some(held) = &self.held {
-            locked(held).free(buffer.address(), buffer.nonzero_len_bytes());
+            locked(held).free(buffer.address());
             return Ok(());
         }
         let freed = locked(&self.idle).keep(buffer.address(), buffer.nonzero_len_bytes());
@@ -221,10 +202,9 @@ impl RawStream {
         &self,
         (driver, operation): (&Driver, &'static str),
         address: sys::CUdeviceptr,
-        len_bytes: NonZeroUsize,
     ) {
         if let Some(held) = &self.held {
-            return locked(held).free(address, len_bytes);
+            return locked(held).free(address);
         }
         // SAFETY: passed on to the caller.
         let freed = unsafe { driver.mem_free_async(address, self.raw()) };

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+#[path = "common/branches.rs"]
+mod branches;
 #[path = "common/cases.rs"]
 mod cases;
 #[path = "common/compositions.rs"]
@@ -29,6 +31,7 @@ mod shards;
 mod strata;
 
 mod hardware;
+mod hardware_branches;
 mod hardware_collectives;
 mod hardware_digests;
 mod hardware_fast;

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod builder;
+mod captures;
 mod collect;
 mod compute;
 mod contract;

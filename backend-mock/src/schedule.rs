@@ -65,6 +65,9 @@ pub(crate) enum Choice {
     Rank,
     /// The amount of work that an operation does before it loses the device: 0 is none, 1 is some.
     Doom,
+    /// The call of a launch of recorded work that comes next, among those that come behind no call that is still to
+    /// come; 0 is the one that was recorded first.
+    Call,
 }
 
 /// The only source of nondeterminism.

@@ -18,7 +18,7 @@ mod reduce;
 use std::{ops::Range, sync::Arc};
 
 pub(crate) use self::{
-    disjoint::are_disjoint,
+    disjoint::{addresses, are_disjoint},
     elements::{Elements, erased, typed},
     gather::Sides,
     join::MAX_TOGETHER,

@@ -4,7 +4,7 @@
 use devarray::{
     Array, ArrayView, ArrayViewMut, Context, Error, Layout, LayoutError, Order, Pad, Result, StreamHandle, ix,
 };
-use devarray_mock::MockDevice;
+use devarray_mock::{MockDevice, Schedule};
 
 /// Elements of each array.
 const LEN: usize = 96;
@@ -84,4 +84,38 @@ fn bytes_that_are_read_and_written_are_refused() {
 fn bytes_that_are_read_or_written_are_not() {
     on_both(LEN, &WAYS, false, |name, answer| assert_eq!(answer, Ok(()), "{name}"));
     on_both(LEN, &WAYS[1..3], true, |name, answer| assert_eq!(answer, Ok(()), "{name}"));
+}
+
+/// A launch that writes memory that the recording also reads, through another array, makes its calls in order. The schedule
+/// would make the last call first.
+#[test]
+fn recorded_calls_on_both_are_made_in_order() {
+    let device = MockDevice::builder().schedule(Schedule::ReverseLazy).build();
+    let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+    let layout = Layout::contiguous(&[LEN], Order::C).unwrap();
+    let released =
+        Array::from_slice(&stream, &[2 * LEN], &[1_u32; 2 * LEN]).unwrap().release(&stream).unwrap();
+    stream.synchronize().unwrap();
+    let address = released.address();
+    let adopt = |behind: usize| {
+        // SAFETY: allocated until `reclaim`. Work on both is on one stream, whose order is kept.
+        unsafe { Array::<u32, _>::adopt(&stream, address + 4 * behind as u64, &layout, ()) }.unwrap()
+    };
+    let shared = adopt(0).into_shared();
+    let (mut near, mut far) = (adopt(LEN / 2), adopt(LEN));
+    let mut sums = Array::<u32, _>::zeros(&stream, &[LEN]).unwrap();
+    let recorded = stream
+        .record_work((&mut near, &mut sums), |on, (mut to, mut sums)| {
+            shared.view().map_into(on, &mut sums, |x| x + 1)?;
+            to.fill(on, 7)
+        })
+        .unwrap();
+    for (to, how) in [(&mut far, "apart"), (&mut near, "over each other")] {
+        recorded.launch(&stream, (to, &mut sums)).unwrap();
+        assert_eq!(sums.to_vec(&stream).unwrap(), [2; LEN], "{how}");
+    }
+    drop((recorded, shared, near, far));
+    stream.synchronize().unwrap();
+    // SAFETY: it is the buffer that was released, and nobody uses it.
+    drop(unsafe { Array::<u32, _>::reclaim(&stream, released) }.unwrap());
 }

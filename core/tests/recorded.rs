@@ -5,7 +5,7 @@ use devarray::{
     Array, Context, Error, Order, Result, StreamHandle, backend::Compute, gather::OutOfRange, prelude::*,
     recorded::RecordingError,
 };
-use devarray_mock::MockDevice;
+use devarray_mock::{MockDevice, Schedule};
 
 pub(crate) fn stream() -> StreamHandle<MockDevice> {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()
@@ -269,6 +269,31 @@ fn a_recording_reuses_the_memory_of_arrays_that_are_gone() {
     assert_eq!((step.len(), step.len_bytes()), (22, 8000));
     step.launch(&s, (&u, &mut v)).unwrap();
     assert_eq!(v.to_vec(&s).unwrap(), [21.0; 1000]);
+}
+
+/// Memory puts no call behind another, unless it is large.
+#[test]
+fn small_arrays_of_calls_side_by_side_have_memory_each() {
+    for (len, apart) in [(1000, 4), (1 << 19, 1)] {
+        let device = MockDevice::builder().schedule(Schedule::ReverseLazy).build();
+        let s = Context::new(device).unwrap().stream().unwrap();
+        let u = Array::arange(&s, 0, 4 * len as i64, 1).unwrap();
+        let u = u.reshape(&[4, len], Order::C).unwrap();
+        let mut v = Array::<i64, _>::zeros(&s, &[4, len]).unwrap();
+        let step = s
+            .record_work((&u, &mut v), |on, (u, mut v)| {
+                (0..4_usize).try_for_each(|row| {
+                    let once = u.slice_axis(0, row..=row)?.map(on, |u| u + 1)?;
+                    let mut to = v.reborrow().slice_axis(0, row..=row)?;
+                    once.view().map_into(on, &mut to, |once| once * 2)
+                })
+            })
+            .unwrap();
+        assert_eq!((step.len(), step.len_bytes()), (8, apart * len * 8));
+        step.launch(&s, (&u, &mut v)).unwrap();
+        let due: Vec<i64> = (0..4 * len as i64).map(|at| 2 * (at + 1)).collect();
+        assert_eq!(v.to_vec(&s).unwrap(), due);
+    }
 }
 
 /// Index errors are found at each launch, with the line of the recorded call.

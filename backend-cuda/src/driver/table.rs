@@ -9,7 +9,7 @@ use std::{
 use super::{Driver, LaunchConfig, MemAccess, sys};
 use sys::{
     CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec,
-    CUhostFn, CUipcEventHandle, CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule,
+    CUgraphNode, CUhostFn, CUipcEventHandle, CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule,
     CUpointer_attribute, CUstream, CUuuid,
 };
 
@@ -91,6 +91,8 @@ macro_rules! functions {
                     Self::FuncGetParamInfo
                         | Self::StreamBeginCapture
                         | Self::StreamEndCapture
+                        | Self::StreamGetCaptureInfo
+                        | Self::StreamUpdateCaptureDependencies
                         | Self::GraphInstantiate
                         | Self::GraphLaunch
                         | Self::GraphExecDestroy
@@ -233,6 +235,11 @@ functions! {
     StreamWaitEvent stream_wait_event = "cuStreamWaitEvent" (stream: CUstream, event: CUevent, flags: c_uint);
     StreamBeginCapture stream_begin_capture = "cuStreamBeginCapture_v2" (stream: CUstream, mode: c_int);
     StreamEndCapture stream_end_capture = "cuStreamEndCapture" (stream: CUstream, graph: *mut CUgraph);
+    StreamGetCaptureInfo stream_get_capture_info = "cuStreamGetCaptureInfo_v2"
+        (stream: CUstream, status: *mut c_int, id: *mut c_ulonglong, graph: *mut CUgraph,
+         nodes: *mut *const CUgraphNode, count: *mut usize);
+    StreamUpdateCaptureDependencies stream_update_capture_dependencies = "cuStreamUpdateCaptureDependencies"
+        (stream: CUstream, nodes: *mut CUgraphNode, count: usize, flags: c_uint);
     GraphInstantiate graph_instantiate = "cuGraphInstantiateWithFlags"
         (executable: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong);
     GraphLaunch graph_launch = "cuGraphLaunch" (executable: CUgraphExec, stream: CUstream);

@@ -24,6 +24,16 @@ pub(crate) enum CaptureMode {
     Relaxed = 2,
 }
 
+/// The change of the nodes that the next one of a capture comes behind: `CUstreamUpdateCaptureDependencies_flags` of
+/// `cuda.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CaptureEdges {
+    /// More are added.
+    Add = 0,
+    /// They are replaced.
+    Set = 1,
+}
+
 impl MemAccess {
     pub(crate) const fn read_write(device: CUdevice) -> Self {
         Self { location_type: 1, location: device, flags: 3 }

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, sync::TryLockError};
 
 use devarray::{Result, backend::Buffer};
 
-use super::RawStream;
+use super::{RawStream, held::Purpose};
 use crate::{driver::sys::CUdeviceptr, handle::locked};
 
 /// The address, once it was needed. Locked while calls that use it are enqueued.
@@ -23,6 +23,12 @@ impl RawStream {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes).filter(|_| needed_bytes > 0) else {
             return call(0);
         };
+        if let Some(held) = &self.held {
+            let address = locked(held).alloc(self, (Purpose::Library, len_bytes), |_, _| Ok(()))?;
+            let called = call(address);
+            locked(held).free(address);
+            return called;
+        }
         let mut workspace = locked(&self.workspace);
         let address = match *workspace {
             Some(address) => address,

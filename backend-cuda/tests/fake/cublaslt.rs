@@ -1,4 +1,4 @@
-//! A cuBLASLt in host memory: it multiplies at once, and checks what the real one trusts.
+//! A cuBLASLt in host memory: it multiplies at once or at the launch of a graph, and checks what the real one trusts.
 #![allow(unsafe_code)] // stands for the library behind its C interface
 
 use std::{
@@ -10,12 +10,13 @@ use std::{
 
 use devarray_cuda::{
     cublaslt::{Algorithm, Found, Opaque, Table, compute, data_type, description, layout, preference},
-    driver::{Driver, sys::CUstream},
+    driver::{Driver, Function, sys::CUstream},
 };
 use half::{bf16, f16};
 
 use super::{
     driver::put,
+    graphs::enqueue_in,
     state::{CURRENT, Fake, State},
 };
 
@@ -256,11 +257,12 @@ unsafe extern "C" fn multiply(
             }
             state.cublaslt.products.push((workspace, stream.addr()));
         }
-        let sides = [(of_a, a), (of_b, b), (of_d, d)];
-        match run(state, described.addr(), sides.map(|(layout, at)| (layout.addr(), at))) {
+        let sides = [(of_a, a), (of_b, b), (of_d, d)].map(|(layout, at)| (layout.addr(), at));
+        let described = described.addr();
+        enqueue_in(state, stream, Function::LaunchKernel, move |state| match run(state, described, sides) {
             Some(()) => 0,
             None => INVALID_VALUE,
-        }
+        })
     })
 }
 

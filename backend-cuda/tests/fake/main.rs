@@ -2,6 +2,8 @@
 //! missing or fail, which calls it makes, and that its copies and fills are right, without a GPU.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "../common/branches.rs"]
+mod branches_of;
 #[path = "../common/cases.rs"]
 mod cases;
 #[path = "../common/compositions.rs"]
@@ -55,6 +57,7 @@ mod products_of;
 
 mod absence;
 mod accounting;
+mod branches;
 mod calls;
 mod collectives;
 mod cublaslt;

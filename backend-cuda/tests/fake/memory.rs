@@ -238,11 +238,13 @@ unsafe extern "C" fn launch(
                 return INVALID;
             }
             state.launched.launch(text.hash, [grid_x, shared_bytes]);
-            return graphs::enqueue_in(state, stream, move |state| match text.follows.is_some() {
-                _ if !state.alive(module, "module") => INVALID,
-                _ if state.idle => 0,
-                true => super::products::run(&text, state, &parameter),
-                false => text.run(state, &parameter, (grid_x, block_x, shared_bytes)),
+            return graphs::enqueue_in(state, stream, Function::LaunchKernel, move |state| {
+                match text.follows.is_some() {
+                    _ if !state.alive(module, "module") => INVALID,
+                    _ if state.idle => 0,
+                    true => super::products::run(&text, state, &parameter),
+                    false => text.run(state, &parameter, (grid_x, block_x, shared_bytes)),
+                }
             });
         }
         if state.graphs.captures(stream.addr()) && !state.kernels.contains_key(&function.addr()) {

@@ -258,4 +258,4 @@ unsafe impl ChecksForeign<MockBuffer> for MockStream {
     }
 }
 
-devarray::capabilities!(impl[] MockStream: without Fetches, RunsAtOnce, Captures);
+devarray::capabilities!(impl[] MockStream: without Fetches, RunsAtOnce);

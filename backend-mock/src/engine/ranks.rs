@@ -32,6 +32,11 @@ impl Engine {
         self.chooser.choose(Choice::Rank, ways)
     }
 
+    /// Tells which of some recorded calls comes next.
+    pub(crate) fn choose_call(&mut self, ways: usize) -> usize {
+        self.chooser.choose(Choice::Call, ways)
+    }
+
     /// Says which host makes the calls that follow.
     pub(crate) fn set_host(&mut self, host: usize) {
         self.judge.set_host(host);

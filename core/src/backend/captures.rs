@@ -15,8 +15,9 @@ pub trait Captured: Any + Debug + Send + Sync {}
 ///
 /// # Safety
 ///
-/// Operations that were enqueued on a stream of [`capture`](Self::capture) run at each launch, in the order in
-/// which they were enqueued, with the effects that they have elsewhere. They run in the order of the stream
+/// Operations that were enqueued on a stream of [`capture`](Self::capture) run at each launch with the effects that
+/// they have elsewhere, in the order in which they were enqueued; calls that do not come behind each other
+/// ([`next_behind`](Self::next_behind)) may run in any order and side by side. They run in the order of the stream
 /// that they are launched on (S1 to S6), and use no memory of their own that others use meanwhile.
 pub unsafe trait Captures: Sized {
     /// A new stream that takes copies, fills and operations of the device down and runs none; no event is
@@ -26,6 +27,22 @@ pub unsafe trait Captures: Sized {
     ///
     /// Any device error.
     fn capture(&self) -> Result<Option<Self>>;
+
+    /// Begins the next call of a capture, on a stream that [`capture`](Self::capture) answered: what is enqueued up to
+    /// the next one comes behind all of these earlier calls, and behind the calls that those come behind. It conflicts
+    /// with no other. Calls are counted from 0. Core says this before each call, or before none; then all run in order.
+    /// Without this method they always do. Does not synchronize.
+    fn next_behind(&self, calls: &[usize]) {
+        let _ = calls;
+    }
+
+    /// The order in which the calls of a launch are made one by one, where they are not captured: all of them, each
+    /// after the earlier ones that it comes behind. `None` for the order in which they were recorded. Does not
+    /// synchronize.
+    fn order_of_calls(&self, behind: &[Box<[usize]>]) -> Option<Vec<usize>> {
+        let _ = behind;
+        None
+    }
 
     /// Ends it, on a stream that [`capture`](Self::capture) answered, once. Does not synchronize.
     ///

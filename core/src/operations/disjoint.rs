@@ -62,7 +62,7 @@ fn is_one<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) ->
 }
 
 /// The range from the lowest element to the end of the highest.
-fn addresses<D: Device>(elements: &Elements<'_, D>) -> Range<u64> {
+pub(crate) fn addresses<D: Device>(elements: &Elements<'_, D>) -> Range<u64> {
     let span = elements.layout.span();
     address_of(elements, span.start)..address_of(elements, span.end)
 }

@@ -6,12 +6,13 @@ use smallvec::SmallVec;
 use super::{
     Kept, Recorder,
     memory::{Placed, Placement},
+    recorder::Taking,
 };
 use crate::{
     Result,
     backend::{Compute, Device, ReduceForm},
     function::{Combine, ElementType, Function, interpreter::Reducing, primitive::Program},
-    gather::{Gathering, IndexedAxis, OutOfRange},
+    gather::{Direction, Gathering, IndexType, IndexedAxis, OutOfRange},
     layout::Layout,
     operations::{Becomes, Called, Elements, Sides, Typed},
     product::Precision,
@@ -36,23 +37,30 @@ fn elements<'p, D: Device>(placed: &'p [Placed<'_, D>]) -> Some<Elements<'p, D>>
     placed.iter().map(Placed::elements).collect()
 }
 
-impl<D: Device> Recorder<D> {
-    fn keep_all<'e>(&self, all: impl IntoIterator<Item = &'e Elements<'e, D>>) -> Some<Kept> {
-        all.into_iter().map(|elements| self.keep(elements)).collect()
+impl<D: Device> Taking<'_, D> {
+    fn reads_all<'e>(&mut self, all: impl IntoIterator<Item = &'e Elements<'e, D>>) -> Some<Kept> {
+        all.into_iter().map(|elements| self.reads(elements)).collect()
     }
 
+    fn inputs(&mut self, inputs: &[(Elements<'_, D>, Layout)]) -> KeptInputs {
+        KeptInputs(inputs.iter().map(|(input, layout)| (self.reads(input), layout.clone())).collect())
+    }
+}
+
+impl<D: Device> Recorder<D> {
     #[track_caller]
     pub(crate) fn copy(&self, dst: &Elements<'_, D>, src: &Elements<'_, D>) -> Result<()> {
-        let [dst, src] = [self.keep(dst), self.keep(src)];
-        self.push("copy", move |stream, memory| {
-            stream.copy(&dst.at(memory)?.elements(), &src.at(memory)?.elements())
-        })
+        let mut call = self.call("copy");
+        let (dst, src) = (call.writes(dst), call.reads(src));
+        call.push(move |stream, memory| stream.copy(&dst.at(memory)?.elements(), &src.at(memory)?.elements()))
     }
 
     #[track_caller]
     pub(crate) fn copy_all(&self, pairs: &[[Elements<'_, D>; 2]]) -> Result<()> {
-        let sides = self.keep_all(pairs.iter().flatten());
-        self.push("copy", move |stream, memory| {
+        let mut call = self.call("copy");
+        let sides: Some<Kept> =
+            pairs.iter().flat_map(|[dst, src]| [call.writes(dst), call.reads(src)]).collect();
+        call.push(move |stream, memory| {
             let placed = placed(&sides, memory)?;
             let pairs: Some<[Elements<'_, D>; 2]> =
                 placed.chunks_exact(2).map(|pair| [pair[0].elements(), pair[1].elements()]).collect();
@@ -62,12 +70,11 @@ impl<D: Device> Recorder<D> {
 
     #[track_caller]
     pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
-        let (dst, item) = (self.keep(dst), SmallVec::<[u8; 16]>::from_slice(item));
+        let mut call = self.call("fill");
+        let (dst, item) = (call.writes(dst), SmallVec::<[u8; 16]>::from_slice(item));
         // Others are uploaded, which a backend does not capture.
         let is_captured = matches!(item.len(), 1 | 2 | 4 | 8 | 16);
-        self.push_anew("fill", !is_captured, move |stream, memory| {
-            stream.fill(&dst.at(memory)?.elements(), &item)
-        })
+        call.anew(!is_captured).push(move |stream, memory| stream.fill(&dst.at(memory)?.elements(), &item))
     }
 }
 
@@ -134,15 +141,12 @@ impl<D: Compute> Recorder<D> {
         result: &Elements<'_, D>,
     ) -> Result<()> {
         let (program, scalars) = (program.clone(), Some::from_slice(scalars));
-        let (inputs, result) = (self.keep_all(inputs), self.keep(result));
-        self.push("map", move |stream, memory| {
+        let mut call = self.call("map");
+        let (inputs, result) = (call.reads_all(inputs), call.writes(result));
+        call.push(move |stream, memory| {
             let inputs = placed(&inputs, memory)?;
             stream.map(&program, &elements(&inputs), &scalars, &result.at(memory)?.elements())
         })
-    }
-
-    fn keep_inputs(&self, inputs: &[(Elements<'_, D>, Layout)]) -> KeptInputs {
-        KeptInputs(inputs.iter().map(|(input, layout)| (self.keep(input), layout.clone())).collect())
     }
 
     #[track_caller]
@@ -155,8 +159,9 @@ impl<D: Compute> Recorder<D> {
         result: &Elements<'_, D>,
     ) -> Result<()> {
         let (work, shape) = (KeptReducing::new(work), Some::from_slice(shape));
-        let (inputs, result) = (self.keep_inputs(inputs), self.keep(result));
-        self.push("reduce", move |stream, memory| {
+        let mut call = self.call("reduce");
+        let (inputs, result) = (call.inputs(inputs), call.writes(result));
+        call.push(move |stream, memory| {
             let result = result.at(memory)?;
             inputs.with(memory, |inputs| stream.reduce(work.work(), form, &shape, inputs, &result.elements()))
         })
@@ -170,11 +175,12 @@ impl<D: Compute> Recorder<D> {
         inputs: &[(Elements<'_, D>, Layout)],
         last: Option<(&Program, &Elements<'_, D>)>,
     ) -> Result<()> {
-        let results = self.keep_all(works.iter().map(|(_, result)| *result));
+        let mut call = self.call("reduce");
+        let results: Some<Kept> = works.iter().map(|(_, result)| call.writes(result)).collect();
         let works: Some<KeptReducing> = works.iter().map(|(work, _)| KeptReducing::new(work)).collect();
-        let (inputs, shape) = (self.keep_inputs(inputs), Some::from_slice(shape));
-        let last = last.map(|(program, result)| (program.clone(), self.keep(result)));
-        self.push("reduce", move |stream, memory| {
+        let (inputs, shape) = (call.inputs(inputs), Some::from_slice(shape));
+        let last = last.map(|(program, result)| (program.clone(), call.writes(result)));
+        call.push(move |stream, memory| {
             let results = placed(&results, memory)?;
             let results = elements(&results);
             let works: Some<_> = works.iter().map(KeptReducing::work).zip(&results).collect();
@@ -202,9 +208,13 @@ impl<D: Compute> Recorder<D> {
             elements: work.elements.clone(),
         };
         let Sides { indexed, indices, mask, elements } = sides;
-        let [indexed, indices, elements] = [indexed, indices, elements].map(|side| self.keep(side));
-        let mask = mask.as_ref().map(|mask| self.keep(mask));
-        self.push_anew(operation.name(), out_of_range == OutOfRange::Error, move |stream, memory| {
+        let mut call = self.call(operation.name()).anew(out_of_range == OutOfRange::Error);
+        let is_scatter = direction == Direction::Scatter;
+        let (indexed, elements) = (call.uses(indexed, is_scatter), call.uses(elements, !is_scatter));
+        // The place of the count, where nothing else selects.
+        let indices = call.uses(indices, index_type == IndexType::Counted);
+        let mask = mask.as_ref().map(|mask| call.reads(mask));
+        call.push(move |stream, memory| {
             // Elements may be taken apart: what is gathered is `width_bytes` wide.
             let [of_indexed, of_indices, of_elements] = [
                 (&indexed, &kept.indexed, width_bytes),
@@ -250,14 +260,13 @@ impl<D: Compute> Recorder<D> {
     #[track_caller]
     pub(crate) fn order(&self, called: &Called<'_, D>) -> Result<()> {
         let &Called { call, inputs, results, ref count } = called;
+        let mut taking = self.call(call.name()).anew(call.finds_indices());
         let inputs: Some<(ElementType, Kept)> =
-            inputs.iter().map(|(of, input)| (*of, self.keep(input))).collect();
+            inputs.iter().map(|(of, input)| (*of, taking.reads(input))).collect();
         let results: Some<Option<Kept>> =
-            results.iter().map(|result| result.as_ref().map(|result| self.keep(result))).collect();
-        let count = count.as_ref().map(|count| self.keep(count));
-        self.push_anew(call.name(), call.finds_indices(), move |stream, memory| {
-            make_again(stream, memory, call, &inputs, &results, count.as_ref())
-        })
+            results.iter().map(|result| result.as_ref().map(|result| taking.writes(result))).collect();
+        let count = count.as_ref().map(|count| taking.writes(count));
+        taking.push(move |stream, memory| make_again(stream, memory, call, &inputs, &results, count.as_ref()))
     }
 
     #[track_caller]
@@ -267,15 +276,17 @@ impl<D: Compute> Recorder<D> {
         sides: [&Elements<'_, D>; 3],
         becomes: &Becomes<'_, '_, D>,
     ) -> Result<()> {
-        let [a, b, result] = sides.map(|side| self.keep(side));
+        let mut call = self.call("matmul");
+        let [a, b, result] = sides;
+        let (a, b, result) = (call.reads(a), call.reads(b), call.writes(result));
         let function: Option<(Function, Some<Kept>, Some<u64>)> = match becomes {
             Becomes::InputOf { function, inputs, scalars } => {
-                Some(((*function).clone(), self.keep_all(*inputs), Some::from_slice(scalars)))
+                Some(((*function).clone(), call.reads_all(*inputs), Some::from_slice(scalars)))
             }
             Becomes::Result | Becomes::Onto => None,
         };
         let is_onto = matches!(becomes, Becomes::Onto);
-        self.push("matmul", move |stream, memory| {
+        call.push(move |stream, memory| {
             let [a, b, result] = [a.at(memory)?, b.at(memory)?, result.at(memory)?];
             let inputs = match &function {
                 Some((_, inputs, _)) => placed(inputs, memory)?,

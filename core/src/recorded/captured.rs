@@ -4,7 +4,7 @@ use std::{mem::ManuallyDrop, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::{arguments::Given, memory::Placement, recorder::RecordedCall};
+use super::{arguments::Given, branches::is_chain, memory::Placement, recorder::Calls};
 use crate::{
     Result,
     allocation::{Allocation, give_back},
@@ -35,9 +35,9 @@ pub(super) struct Launches {
 }
 
 impl Launches {
-    pub(super) fn new<D: Device>(calls: &[RecordedCall<D>]) -> Self {
-        let is_anew = calls.iter().any(|call| call.is_anew);
-        let has_several = calls.len() > 1;
+    pub(super) fn new<D: Device>(calls: &Calls<D>) -> Self {
+        let is_anew = calls.all.iter().any(|call| call.is_anew);
+        let has_several = calls.all.len() > 1;
         Self { kept: Vec::new(), is_anew, has_several, is_replayed: is_anew || !has_several, failed: 0 }
     }
 
@@ -58,14 +58,14 @@ impl Launches {
     pub(super) fn captured<'c, D: Device>(
         &'c mut self,
         stream: &StreamCore<D>,
-        calls: &[RecordedCall<D>],
+        calls: &Calls<D>,
         (given, memory): (&[Given<'_, D>], Placement<'_, D>),
         launches: &Arc<Allocation<D>>,
     ) -> Option<&'c dyn Captured> {
         if self.is_replayed {
             return None;
         }
-        let places = memory.0[..given.len()].iter();
+        let places = memory.places[..given.len()].iter();
         let addresses: Addresses = places
             .map(|place| (place.allocation.address(), place.allocation.len_bytes(), place.moved_bytes))
             .collect();
@@ -109,13 +109,20 @@ impl Launches {
 /// Has the calls captured. None if the backend cannot.
 fn capture<D: Device>(
     stream: &StreamCore<D>,
-    calls: &[RecordedCall<D>],
+    calls: &Calls<D>,
     memory: Placement<'_, D>,
 ) -> Result<Option<Box<dyn Captured>>> {
     let Some(raw) = stream.raw.capture()? else { return Ok(None) };
     let raw = Arc::new(raw);
     let on = stream.capturing(Arc::clone(&raw));
-    let done = calls.iter().try_for_each(|call| (call.replay)(&on, memory));
+    // Calls that come one behind the other are captured in order, without a word.
+    let has_branches = !is_chain(&calls.behind);
+    let done = calls.all.iter().zip(&calls.behind).try_for_each(|(call, behind)| {
+        if has_branches {
+            on.raw.next_behind(behind);
+        }
+        (call.replay)(&on, memory)
+    });
     drop(on);
     // Also where a call failed: the stream captures until it is ended.
     let ended = Arc::into_inner(raw).map(D::Stream::end_capture).transpose();

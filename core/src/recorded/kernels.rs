@@ -6,7 +6,7 @@ use super::{Kept, Recorder, memory::Placed};
 use crate::{
     Result,
     backend::Launch,
-    kernel::{ArgumentKind, Declaration, GridOf, PassedAs, Passing},
+    kernel::{ArgumentKind, Declaration, GridOf, PassedAs, Passing, Permission},
     operations::Elements,
 };
 
@@ -25,14 +25,19 @@ impl<D: Launch> Recorder<D> {
         grid: GridOf<D>,
         arguments: &[Passing<'_, D>],
     ) -> Result<()> {
+        let mut call = self.call(declaration.name());
         let kept: SmallVec<[(ArgumentKind, KeptArgument); 4]> = arguments
             .iter()
             .map(|argument| match argument.passed {
-                PassedAs::Elements(elements) => (argument.kind, KeptArgument::Elements(self.keep(elements))),
+                PassedAs::Elements(elements) => {
+                    let reads =
+                        matches!(argument.kind, ArgumentKind::Elements { permission: Permission::Read, .. });
+                    (argument.kind, KeptArgument::Elements(call.uses(elements, !reads)))
+                }
                 PassedAs::Value(bytes) => (argument.kind, KeptArgument::Value(bytes.into())),
             })
             .collect();
-        self.push(declaration.name(), move |stream, memory| {
+        call.push(move |stream, memory| {
             let of_elements = kept.iter().filter_map(|(_, argument)| match argument {
                 KeptArgument::Elements(kept) => Some(kept.at(memory)),
                 KeptArgument::Value(_) => None,

@@ -1,10 +1,9 @@
-//! Recordings, made and launched.
+//! Recordings, launched.
 #![allow(unsafe_code)] // launches what was captured, with the memory that it was captured for
 
 use std::{
     fmt,
     marker::PhantomData,
-    mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -12,11 +11,12 @@ use smallvec::SmallVec;
 
 use super::{
     RecordedArguments, RecordingError,
-    arguments::{Given, Stand},
+    arguments::Given,
     captured::Launches,
     exchanges::RecordedExchange,
     memory::{Place, Placement},
-    recorder::{Memory, Recorded, RecordedCall, Recorder},
+    recorder::Calls,
+    segments::Segment,
 };
 use crate::{
     Result,
@@ -26,9 +26,9 @@ use crate::{
     hazards::Mode,
     layout::{Layout, Order},
     lock::lock,
-    operations::{Elements, are_disjoint},
+    operations::{Elements, addresses, are_disjoint},
     statistics::Work,
-    stream::{Role, StreamCore, StreamHandle},
+    stream::{StreamCore, StreamHandle},
 };
 
 const OPERATION: &str = "launch";
@@ -39,134 +39,26 @@ const OPERATION: &str = "launch";
 /// See [`recorded`](crate::recorded).
 #[must_use = "nothing was enqueued yet"]
 pub struct Recording<D: Device, K> {
-    arguments: Vec<Argument>,
+    pub(super) arguments: Vec<Argument>,
     /// The arguments, which have nothing here, then what the recording owns or shares.
-    memory: Vec<Option<Arc<Allocation<D>>>>,
-    calls: Vec<RecordedCall<D>>,
+    pub(super) memory: Vec<Option<Arc<Allocation<D>>>>,
+    /// The place in it of the memory of each number.
+    pub(super) homes: Vec<usize>,
+    pub(super) segments: Vec<Segment<D>>,
     /// Stands for the memory of what the backend captured: each launch writes it.
-    launches: Arc<Allocation<D>>,
-    /// Each is made between two segments of the calls.
-    exchanges: Vec<RecordedExchange>,
+    pub(super) launches: Arc<Allocation<D>>,
     /// One for each segment. Held while a launch is enqueued, so that the calls of two do not mix.
-    launching: Mutex<SmallVec<[Launches; 1]>>,
-    kinds: PhantomData<fn(K)>,
+    pub(super) launching: Mutex<SmallVec<[Launches; 1]>>,
+    pub(super) kinds: PhantomData<fn(K)>,
 }
 
 /// The argument that a launch must give.
 #[derive(Debug)]
-enum Argument {
+pub(super) enum Argument {
     Elements(Layout),
     Number,
     /// A communicator: its rank, and the number of ranks.
     Ranks((usize, usize)),
-}
-
-impl<D: Device> StreamHandle<D> {
-    /// Records the calls that `work` makes on the stream that it is given. Enqueues nothing but the
-    /// allocation of memory. Does not synchronize, and asks no other rank.
-    ///
-    /// `work` is called once, with views that have the shapes and strides of the arguments; whether a
-    /// call is made, and with which extents, is decided now. The arguments' elements are neither read nor
-    /// written. See [`recorded`](crate::recorded) for the calls that it may make, and an example.
-    ///
-    /// # Errors
-    ///
-    /// - The errors that `work` returns, among them [`Error::Recording`](crate::Error::Recording) for a call that
-    ///   cannot be recorded; then nothing is recorded.
-    /// - [`Error::Recording`](crate::Error::Recording): an array that `work` made is alive after it, or this is
-    ///   the stream of another recording.
-    /// - Out of memory, and [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): an argument of another context.
-    #[track_caller]
-    pub fn record_work<A, F>(&self, mut arguments: A, work: F) -> Result<Recording<D, A::Kinds>>
-    where
-        A: RecordedArguments<D>,
-        F: for<'r> FnOnce(&'r Self, A::Stands<'r>) -> Result<()>,
-    {
-        const OPERATION: &str = "record_work";
-        self.0.check_runs(OPERATION)?;
-        let recorder = Arc::new(Recorder::new());
-        let mut stands = Vec::new();
-        let mut expected = Vec::new();
-        for given in arguments.given() {
-            let mut ranks = None;
-            let (layout, item_bytes, len_bytes) = match given {
-                Given::Elements { elements, .. } => {
-                    self.0.check_context(OPERATION, [elements.allocation])?;
-                    let (layout, item_bytes) = (elements.layout.clone(), elements.item_bytes);
-                    expected.push(Argument::Elements(layout.clone()));
-                    let len_bytes = layout.span().end * item_bytes;
-                    (layout, item_bytes, len_bytes)
-                }
-                Given::Number(_, item_bytes) => {
-                    expected.push(Argument::Number);
-                    (Layout::contiguous(&[], Order::C)?, item_bytes, item_bytes)
-                }
-                Given::Ranks(of) => {
-                    self.0.check_core(OPERATION, of.core())?;
-                    if of.is_stand() {
-                        return Err(RecordingError::Outside.of(OPERATION));
-                    }
-                    expected.push(Argument::Ranks(of.place()));
-                    ranks = Some(of);
-                    (Layout::contiguous(&[0], Order::C)?, 1, 0)
-                }
-            };
-            let allocation = recorder.argument(&self.0.core, len_bytes)?;
-            let ranks = ranks.zip(allocation.part()).map(|(ranks, part)| ranks.stand(part));
-            stands.push(Stand { allocation, layout, item_bytes, ranks });
-        }
-        let StreamCore { raw, lane, mode, core, .. } = &*self.0;
-        let on = Self(Arc::new(StreamCore {
-            raw: Arc::clone(raw),
-            lane: *lane,
-            mode: *mode,
-            core: Arc::clone(core),
-            role: Role::Records(Arc::clone(&recorder)),
-        }));
-        let ends = Ends(&recorder);
-        let done = work(&on, A::stands(&mut stands));
-        let recorded = ends.0.end();
-        done?;
-        drop(stands);
-        let Some(Recorded { memory, calls, exchanges }) = recorded else {
-            return Err(RecordingError::Over.of(OPERATION));
-        };
-        let mut owned = Vec::with_capacity(memory.len());
-        for (number, memory) in memory.into_iter().enumerate() {
-            owned.push(match memory {
-                Memory::Now(allocation) => Some(allocation),
-                Memory::Later(of) if Arc::strong_count(&of) > 1 => {
-                    return Err(RecordingError::Escaped.of(OPERATION));
-                }
-                Memory::Later(of) => match expected.get(number) {
-                    Some(Argument::Elements(_)) => None,
-                    _ => Some(Allocation::new(&self.0, of.len_bytes())?),
-                },
-            });
-        }
-        let ends = exchanges.iter().map(|exchange| exchange.calls_before).chain([calls.len()]);
-        let mut first = 0;
-        let segments = ends.map(|end| Launches::new(&calls[mem::replace(&mut first, end)..end]));
-        let launching = Mutex::new(segments.collect());
-        Ok(Recording {
-            arguments: expected,
-            memory: owned,
-            launches: Arc::new(Allocation::empty(&self.0.core)),
-            launching,
-            calls,
-            exchanges,
-            kinds: PhantomData,
-        })
-    }
-}
-
-/// Ends a recording, also where its closure panics.
-struct Ends<'r, D: Device>(&'r Recorder<D>);
-
-impl<D: Device> Drop for Ends<'_, D> {
-    fn drop(&mut self) {
-        self.0.end();
-    }
 }
 
 impl<D: Device, K: 'static> Recording<D, K> {
@@ -191,7 +83,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
     {
         let mut given = arguments.given();
         match self.launch_given(&stream.0, &mut given) {
-            Err(error) if !self.exchanges.is_empty() => {
+            Err(error) if self.segments.len() > 1 => {
                 Err(given.iter().fold(error, |error, given| match given {
                     Given::Ranks(ranks) => ranks.failed(error),
                     _ => error,
@@ -210,13 +102,13 @@ impl<D: Device, K: 'static> Recording<D, K> {
             drop(stream.order(OPERATION, &self.touches(given))?);
         }
         let memory = self.placed(stream, given)?;
-        let placement = Placement(&memory);
-        let mut first = 0;
-        for (segment, launches) in launching.iter_mut().enumerate() {
-            let exchange = self.exchanges.get(segment);
-            let end = exchange.map_or(self.calls.len(), |exchange| exchange.calls_before);
-            let calls = &self.calls[mem::replace(&mut first, end)..end];
-            if !calls.is_empty() || self.exchanges.is_empty() {
+        let placement = Placement { places: &memory, homes: &self.homes };
+        let in_order = self.meets_shared(given);
+        for (segment, launches) in self.segments.iter().zip(launching.iter_mut()) {
+            let Segment { calls, exchange } = segment;
+            if in_order {
+                calls.all.iter().try_for_each(|call| call.again(stream, placement))?;
+            } else if !calls.all.is_empty() {
                 self.launch_calls(stream, launches, calls, (given, placement))?;
             }
             let Some(RecordedExchange { site, argument, what, .. }) = exchange else { break };
@@ -234,7 +126,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
         &self,
         stream: &StreamCore<D>,
         launches: &mut Launches,
-        calls: &[RecordedCall<D>],
+        calls: &Calls<D>,
         (given, placement): (&[Given<'_, D>], Placement<'_, D>),
     ) -> Result<()> {
         if let Some(captured) = launches.captured(stream, calls, (given, placement), &self.launches) {
@@ -255,7 +147,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
         }
     }
 
-    /// The memory of a launch, by number; numbers are written to theirs.
+    /// The memory of a launch; numbers are written to theirs.
     #[track_caller]
     fn placed<'m>(
         &'m self,
@@ -287,7 +179,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
     /// The number of recorded calls, with exchanges.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.calls.len() + self.exchanges.len()
+        self.segments.iter().map(Segment::len).sum()
     }
 
     /// Whether no call was recorded.
@@ -345,6 +237,21 @@ impl<D: Device, K: 'static> Recording<D, K> {
         Ok(())
     }
 
+    /// Whether an argument that is written may share bytes with an array that the recording keeps: memory of other code
+    /// may have been adopted twice. Then calls conflict although they name other memory, and are made in order.
+    fn meets_shared(&self, given: &[Given<'_, D>]) -> bool {
+        let written = given.iter().filter_map(|given| match given {
+            Given::Elements { elements, write: true } => Some(addresses(elements)),
+            _ => None,
+        });
+        let mut shared = self.memory.iter().flatten().filter(|kept| kept.is_shared());
+        let written: SmallVec<[_; 4]> = written.collect();
+        shared.any(|kept| {
+            let (start, end) = (kept.address(), kept.address() + kept.len_bytes() as u64);
+            written.iter().any(|written| written.start < end && start < written.end)
+        })
+    }
+
     /// All that a launch touches.
     fn touches<'a>(&'a self, given: &[Given<'a, D>]) -> SmallVec<[AllocationAccess<'a, D>; 8]> {
         let of_arguments = given.iter().filter_map(|given| match given {
@@ -371,19 +278,15 @@ impl<D: Device, K> Drop for Recording<D, K> {
 
 impl<D: Device, K> fmt::Debug for Recording<D, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { arguments, calls, exchanges, .. } = self;
-        let calls = calls.len() + exchanges.len();
-        write!(f, "Recording({calls} calls of {} arguments)", arguments.len())
+        let calls: usize = self.segments.iter().map(Segment::len).sum();
+        write!(f, "Recording({calls} calls of {} arguments)", self.arguments.len())
     }
 }
 
-fn make_calls<D: Device>(
-    calls: &[RecordedCall<D>],
-    stream: &StreamCore<D>,
-    memory: Placement<'_, D>,
-) -> Result<()> {
-    for RecordedCall { site, replay, .. } in calls {
-        made_again(site, || replay(stream, memory))?;
+fn make_calls<D: Device>(calls: &Calls<D>, stream: &StreamCore<D>, memory: Placement<'_, D>) -> Result<()> {
+    let Calls { all, behind } = calls;
+    match stream.raw.order_of_calls(behind) {
+        Some(order) => order.into_iter().try_for_each(|call| all[call].again(stream, memory)),
+        None => all.iter().try_for_each(|call| call.again(stream, memory)),
     }
-    Ok(())
 }

@@ -13,7 +13,7 @@ pub(crate) struct Kept {
     pub(super) item_bytes: usize,
 }
 
-/// Where the memory of a number is at a launch.
+/// Where memory is at a launch.
 #[derive(Debug)]
 pub(super) struct Place<'m, D: Device> {
     pub(super) allocation: &'m Arc<Allocation<D>>,
@@ -21,9 +21,19 @@ pub(super) struct Place<'m, D: Device> {
     pub(super) moved_bytes: isize,
 }
 
-/// The memory of a launch, by number.
+/// The memory of a launch.
 #[derive(Debug)]
-pub(crate) struct Placement<'m, D: Device>(pub(super) &'m [Place<'m, D>]);
+pub(crate) struct Placement<'m, D: Device> {
+    pub(super) places: &'m [Place<'m, D>],
+    /// The place of the memory of each number.
+    pub(super) homes: &'m [usize],
+}
+
+impl<'m, D: Device> Placement<'m, D> {
+    fn of(self, number: usize) -> &'m Place<'m, D> {
+        &self.places[self.homes[number]]
+    }
+}
 
 impl<D: Device> Clone for Placement<'_, D> {
     fn clone(&self) -> Self {
@@ -51,7 +61,7 @@ impl Kept {
     #[inline]
     pub(crate) fn at<'m, D: Device>(&'m self, memory: Placement<'m, D>) -> Result<Placed<'m, D>> {
         let layout = self.moved(&self.layout, self.item_bytes, memory)?;
-        let allocation = memory.0[self.number].allocation;
+        let allocation = memory.of(self.number).allocation;
         // Recorded elements lie inside their argument; the memory of this one may be smaller.
         allocation.check_reach(&layout, self.item_bytes)?;
         Ok(Placed { allocation, layout, item_bytes: self.item_bytes })
@@ -64,7 +74,7 @@ impl Kept {
         item_bytes: usize,
         memory: Placement<'m, D>,
     ) -> Result<Cow<'m, Layout>> {
-        let moved_bytes = memory.0[self.number].moved_bytes;
+        let moved_bytes = memory.of(self.number).moved_bytes;
         if moved_bytes == 0 {
             return Ok(Cow::Borrowed(layout));
         }

@@ -9,17 +9,24 @@ use std::{
     },
 };
 
-use super::{Kept, Placement, RecordingError, exchanges::RecordedExchange};
+use smallvec::SmallVec;
+
+use super::{
+    Kept, Placement, RecordingError,
+    branches::{Branches, MOST_WASTED, REPORTS, Side},
+    exchanges::RecordedExchange,
+};
 use crate::{
-    Result, allocation::Allocation, backend::Device, collective::Exchanged, context::ContextCore, lock::lock,
-    operations::Elements, stream::StreamCore,
+    Result, allocation::Allocation, backend::Device, collective::Exchanged, context::ContextCore,
+    error::made_again, lock::lock, operations::Elements, stream::StreamCore,
 };
 
 /// The number of the next recording of the process.
 static RECORDINGS: AtomicU64 = AtomicU64::new(1);
 
-/// Reuse the memory of an array that is gone only if it is at most this part larger.
-const MOST_WASTED: usize = 8;
+/// Larger memory is used again as soon as its array is gone, which puts a call behind all that used it. Smaller memory is
+/// used again where that puts no call behind another: such calls leave room on the device for others.
+pub(super) const MOST_APART_BYTES: usize = 1 << 20;
 
 /// The recording that memory belongs to, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +47,20 @@ pub(super) struct RecordedCall<D: Device> {
     pub(super) replay: Replay<D>,
 }
 
+impl<D: Device> RecordedCall<D> {
+    /// Makes the call again, as one of its line.
+    pub(super) fn again(&self, stream: &StreamCore<D>, memory: Placement<'_, D>) -> Result<()> {
+        made_again(self.site, || (self.replay)(stream, memory))
+    }
+}
+
+/// Recorded calls, and the earlier ones that each comes directly behind.
+#[derive(Debug)]
+pub(super) struct Calls<D: Device> {
+    pub(super) all: Vec<RecordedCall<D>>,
+    pub(super) behind: Vec<Box<[usize]>>,
+}
+
 /// Memory that calls name by number.
 #[derive(Debug)]
 pub(super) enum Memory<D: Device> {
@@ -57,6 +78,7 @@ pub(super) struct Recorded<D: Device> {
     pub(super) calls: Vec<RecordedCall<D>>,
     /// In their order.
     pub(super) exchanges: Vec<RecordedExchange>,
+    pub(super) branches: Branches,
 }
 
 /// Takes the calls of a stream down. Over when the closure of the recording has returned.
@@ -67,8 +89,12 @@ pub(crate) struct Recorder<D: Device> {
 
 impl<D: Device> Recorder<D> {
     pub(super) fn new() -> Self {
-        let recorded = Recorded { memory: Vec::new(), calls: Vec::new(), exchanges: Vec::new() };
-        let recorded = Mutex::new(Some(recorded));
+        let recorded = Mutex::new(Some(Recorded {
+            memory: Vec::new(),
+            calls: Vec::new(),
+            exchanges: Vec::new(),
+            branches: Branches::default(),
+        }));
         Self { recording: RECORDINGS.fetch_add(1, Relaxed), recorded }
     }
 
@@ -101,7 +127,7 @@ impl<D: Device> Recorder<D> {
         allocation
     }
 
-    /// Memory of an array that is gone, if it fits; or new memory.
+    /// New memory; or large memory of an array that is gone, if it fits.
     #[track_caller]
     pub(crate) fn allocate(
         &self,
@@ -119,19 +145,16 @@ impl<D: Device> Recorder<D> {
             }
             _ => None,
         });
+        let idle = idle.filter(|_| len_bytes > MOST_APART_BYTES);
         if let Some(idle) = idle {
             return Ok(Arc::clone(idle));
         }
         Ok(self.add(recorded, core, len_bytes))
     }
 
-    /// Elements by the number of their memory, which the stream has checked to be of the recording or shared.
-    pub(crate) fn keep(&self, elements: &Elements<'_, D>) -> Kept {
-        let number = match elements.allocation.part() {
-            Some(part) => part.number,
-            None => self.number_of(elements.allocation),
-        };
-        Kept { number, layout: elements.layout.clone(), item_bytes: elements.item_bytes }
+    /// Begins to take a call down.
+    pub(super) fn call(&self, operation: &'static str) -> Taking<'_, D> {
+        Taking { recorder: self, operation, sides: SmallVec::new(), is_anew: false }
     }
 
     /// The number of memory that the recording keeps from now on.
@@ -146,37 +169,16 @@ impl<D: Device> Recorder<D> {
         })
     }
 
-    /// Takes a call down.
-    #[track_caller]
-    pub(super) fn push(
-        &self,
-        operation: &'static str,
-        replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
-    ) -> Result<()> {
-        self.push_anew(operation, false, replay)
-    }
-
-    /// Takes a call down that may have to be made anew at each launch.
-    #[track_caller]
-    pub(super) fn push_anew(
-        &self,
-        operation: &'static str,
-        is_anew: bool,
-        replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
-    ) -> Result<()> {
-        let mut recorded = lock(&self.recorded);
-        let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(operation)) };
-        recorded.calls.push(RecordedCall { site: Location::caller(), is_anew, replay: Box::new(replay) });
-        Ok(())
-    }
-
     /// Takes an exchange down, by the communicator of this part.
     #[track_caller]
     pub(crate) fn exchange(&self, ranks: Part, what: &Exchanged<Elements<'_, D>>) -> Result<()> {
-        let [source, result] = [&what.source, &what.result].map(|side| side.as_ref().map(|of| self.keep(of)));
+        let mut taking = self.call(what.operation);
+        let source = what.source.as_ref().map(|of| taking.reads(of));
+        let result = what.result.as_ref().map(|of| taking.writes(of));
         let (site, argument, what) = (Location::caller(), ranks.number, what.of(source, result));
         let mut recorded = lock(&self.recorded);
         let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(what.operation)) };
+        recorded.branches.add_between(&taking.sides);
         let calls_before = recorded.calls.len();
         recorded.exchanges.push(RecordedExchange { site, calls_before, argument, what });
         Ok(())
@@ -185,6 +187,59 @@ impl<D: Device> Recorder<D> {
     /// Ends the recording.
     pub(super) fn end(&self) -> Option<Recorded<D>> {
         lock(&self.recorded).take()
+    }
+}
+
+/// A call that is being taken down, with all that it uses.
+pub(super) struct Taking<'r, D: Device> {
+    recorder: &'r Recorder<D>,
+    operation: &'static str,
+    sides: SmallVec<[Side; 4]>,
+    is_anew: bool,
+}
+
+impl<D: Device> Taking<'_, D> {
+    /// Elements that the call reads.
+    pub(super) fn reads(&mut self, elements: &Elements<'_, D>) -> Kept {
+        self.uses(elements, false)
+    }
+
+    /// Elements that the call writes, and may read.
+    pub(super) fn writes(&mut self, elements: &Elements<'_, D>) -> Kept {
+        self.uses(elements, true)
+    }
+
+    /// Elements by the number of their memory, which the stream has checked to be of the recording or shared.
+    pub(super) fn uses(&mut self, elements: &Elements<'_, D>, write: bool) -> Kept {
+        let number = match elements.allocation.part() {
+            Some(part) => part.number,
+            None => self.recorder.number_of(elements.allocation),
+        };
+        self.sides.push(Side { number, footprint: elements.touch(write).footprint, write });
+        Kept { number, layout: elements.layout.clone(), item_bytes: elements.item_bytes }
+    }
+
+    /// Makes the call anew at each launch, if `is_anew`.
+    pub(super) fn anew(mut self, is_anew: bool) -> Self {
+        self.is_anew = is_anew;
+        self
+    }
+
+    /// Takes the call down.
+    #[track_caller]
+    pub(super) fn push(
+        self,
+        replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let Self { recorder, operation, mut sides, is_anew } = self;
+        let mut recorded = lock(&recorder.recorded);
+        let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(operation)) };
+        if is_anew {
+            sides.push(REPORTS);
+        }
+        recorded.branches.add(&sides);
+        recorded.calls.push(RecordedCall { site: Location::caller(), is_anew, replay: Box::new(replay) });
+        Ok(())
     }
 }
 

@@ -96,7 +96,7 @@ impl<'c> Combiner<'c> {
         let (stream, operation) = (&*self.stream.raw, self.operation);
         let len_bytes = NonZeroUsize::new(len_bytes);
         let address = len_bytes.map_or(Ok(0), |len| stream.alloc(len).map(|buffer| buffer.address()))?;
-        Ok(Scratch { stream, operation, address, len_bytes })
+        Ok(Scratch { stream, operation, address })
     }
 }
 
@@ -109,16 +109,18 @@ pub(super) fn is_read_late(sources: &[u64], outcome: u64) -> bool {
 pub(super) struct Scratch<'s> {
     stream: &'s RawStream,
     operation: &'static str,
+    /// 0 for no memory.
     pub(super) address: u64,
-    len_bytes: Option<NonZeroUsize>,
 }
 
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
-        let Some(len_bytes) = self.len_bytes else { return };
+        if self.address == 0 {
+            return;
+        }
         self.stream.context().release(self.operation, |driver| {
             // SAFETY: allocated on this stream, freed once, behind all that uses it.
-            unsafe { self.stream.free_scratch((driver, self.operation), self.address, len_bytes) };
+            unsafe { self.stream.free_scratch((driver, self.operation), self.address) };
             Ok(())
         });
     }

@@ -124,7 +124,7 @@ pub(super) fn leave(left: &Mutex<Left>, ranks: usize, places: Places) {
         stream.context().release("free", |driver| {
             // SAFETY: allocated on this stream by `copy_source` and freed once, behind the last exchange of each
             // rank; all have left, so no other comes. The context is bound.
-            unsafe { stream.free_scratch((driver, "free"), *address, LEN_BYTES) };
+            unsafe { stream.free_scratch((driver, "free"), *address) };
             Ok(())
         });
     }

@@ -29,6 +29,14 @@ unsafe impl<D: Timing> Captures for ProfiledStream<D> {
         Ok(stream.map(|stream| self.capturing(stream)))
     }
 
+    fn next_behind(&self, calls: &[usize]) {
+        self.stream().next_behind(calls);
+    }
+
+    fn order_of_calls(&self, behind: &[Box<[usize]>]) -> Option<Vec<usize>> {
+        self.stream().order_of_calls(behind)
+    }
+
     fn end_capture(self) -> Result<Box<dyn Captured>> {
         let (stream, operations) = self.into_captured();
         let captured = stream.end_capture()?;

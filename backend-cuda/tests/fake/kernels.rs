@@ -62,9 +62,9 @@ pub(crate) struct Call {
 
 /// A launch with its parameters, which the driver copies.
 pub(crate) enum Launch {
-    Copy(StridedLaunch),
-    Join(StridedLaunch<JoinParams>),
-    Fill(StridedLaunch<FillParams>),
+    Copy(Box<StridedLaunch>),
+    Join(Box<StridedLaunch<JoinParams>>),
+    Fill(Box<StridedLaunch<FillParams>>),
 }
 
 /// Reads the parameters of a launch of a kernel.
@@ -84,15 +84,15 @@ pub(crate) fn launch(kernel: Kernel, call: Call) -> Launch {
                 // SAFETY: what kernels of short rows are launched with.
                 _ => JoinParams::Interleave(unsafe { params.cast::<InterleaveParams>().read() }),
             };
-            return Launch::Join(StridedLaunch { kernel, grid, threads, shared_bytes, params });
+            return Launch::Join(Box::new(StridedLaunch { kernel, grid, threads, shared_bytes, params }));
         }
         Family::Fill => {
             // SAFETY: what kernels of fills are launched with.
             let params = unsafe { params.cast::<FillParams>().read() };
-            return Launch::Fill(StridedLaunch { kernel, grid, threads, shared_bytes, params });
+            return Launch::Fill(Box::new(StridedLaunch { kernel, grid, threads, shared_bytes, params }));
         }
     };
-    Launch::Copy(StridedLaunch { kernel, grid, threads, shared_bytes, params })
+    Launch::Copy(Box::new(StridedLaunch { kernel, grid, threads, shared_bytes, params }))
 }
 
 /// Carries out a launch.

@@ -9,7 +9,7 @@ use crate::{
     debug_text::DeviceName,
 };
 
-/// Aborts a communicator from any thread; from [`Communicator::aborter`].
+/// Aborts a communicator from any thread; from [`Communicator::aborter`](super::Communicator::aborter).
 pub struct Aborter<D: Collects> {
     pub(super) context: Context<D>,
     pub(super) raw: Arc<D::Communicator>,

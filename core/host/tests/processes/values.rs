@@ -6,11 +6,15 @@ use std::{
 };
 
 use devarray::{
-    Array,
+    Array, ArrayView, ArrayViewMut,
     collective::{Combination, Communicator, CommunicatorId},
 };
+use devarray_host::HostDevice;
 
 use crate::started::{Ranks, Started, Stream, TIME_LIMIT, context};
+
+type View<'a> = ArrayView<'a, f32, HostDevice>;
+type ViewMut<'a> = ArrayViewMut<'a, f32, HostDevice>;
 
 fn numbers(rank: usize, len: usize) -> Vec<f32> {
     // The order of their additions shows.
@@ -42,6 +46,25 @@ pub(crate) fn digest(mut ranks: Ranks, stream: &Stream) -> u64 {
         let parts = Array::from_slice(stream, &[count, len], &numbers(rank + 5, count * len)).unwrap();
         add(ranks.reduce_scatter(stream, Combination::Sum, &parts).unwrap().to_vec(stream).unwrap());
         add(ranks.all_to_all(stream, &parts).unwrap().to_vec(stream).unwrap());
+        let mut sum = Array::zeros(stream, &[len]).unwrap();
+        let summed = |on: &Stream, x: &View<'_>, sum: &mut ViewMut<'_>, ranks: &mut Ranks| {
+            sum.copy_from(on, x)?;
+            ranks.all_reduce_in_place(on, Combination::Sum, sum)
+        };
+        let recorded = stream
+            .record_work((&source, &mut sum, &mut ranks), |on, (x, mut sum, ranks)| {
+                summed(on, &x, &mut sum, ranks)
+            })
+            .unwrap();
+        for round in 0..2 {
+            // Launches of some ranks meet calls of others.
+            if (rank + round) % 2 == 0 {
+                recorded.launch(stream, (&source, &mut sum, &mut ranks)).unwrap();
+            } else {
+                summed(stream, &source.view(), &mut sum.view_mut(), &mut ranks).unwrap();
+            }
+            add(sum.to_vec(stream).unwrap());
+        }
         if rank == 0 {
             ranks.send(stream, count - 1, &given).unwrap();
         } else if rank == count - 1 {

@@ -34,7 +34,7 @@ impl<D: Collects> Functions<D> {
     }
 }
 
-/// Sends to the rank that is so many after this one, and receives from the one as many before.
+/// Sends to the rank `by` places after this one, and receives from the rank `by` places before.
 pub(super) fn rotate<T: Value, D: Collects>(
     stream: &StreamHandle<D>,
     ranks: &mut Communicator<D>,

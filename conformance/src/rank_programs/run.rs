@@ -9,8 +9,8 @@ use devarray::{
 };
 
 use super::{
-    Functions, RankProgram, Seen,
-    calls::{add, rotate},
+    RankProgram, Seen,
+    calls::{Functions, add, rotate},
     step::{Call, Form, Mistake, Parts, SLOTS, Step, View},
     value::{Kind, Value},
 };

@@ -90,7 +90,7 @@ pub(super) enum Call {
     /// Rows from each member to each, for as many members as there are ranks.
     Counted(Vec<Vec<usize>>, Form),
     Transfer(usize, usize),
-    /// A row from each member to the member that is so many after it; some name what they get first.
+    /// A row from each member to the member this number of places after it; some name what they get first.
     Rotate(usize),
     Barrier,
     /// A function of both views, in the second.

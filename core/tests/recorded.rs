@@ -275,9 +275,10 @@ fn a_recording_reuses_the_memory_of_arrays_that_are_gone() {
 #[test]
 fn small_arrays_of_calls_side_by_side_have_memory_each() {
     for (len, apart) in [(1000, 4), (1 << 19, 1)] {
+        let count = i64::try_from(4 * len).unwrap();
         let device = MockDevice::builder().schedule(Schedule::ReverseLazy).build();
         let s = Context::new(device).unwrap().stream().unwrap();
-        let u = Array::arange(&s, 0, 4 * len as i64, 1).unwrap();
+        let u = Array::arange(&s, 0, count, 1).unwrap();
         let u = u.reshape(&[4, len], Order::C).unwrap();
         let mut v = Array::<i64, _>::zeros(&s, &[4, len]).unwrap();
         let step = s
@@ -291,7 +292,7 @@ fn small_arrays_of_calls_side_by_side_have_memory_each() {
             .unwrap();
         assert_eq!((step.len(), step.len_bytes()), (8, apart * len * 8));
         step.launch(&s, (&u, &mut v)).unwrap();
-        let due: Vec<i64> = (0..4 * len as i64).map(|at| 2 * (at + 1)).collect();
+        let due: Vec<i64> = (0..count).map(|at| 2 * (at + 1)).collect();
         assert_eq!(v.to_vec(&s).unwrap(), due);
     }
 }

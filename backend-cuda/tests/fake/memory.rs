@@ -262,7 +262,12 @@ unsafe extern "C" fn launch(
         if let Some(done) = super::gathers::launch(state, function, grid_x, block_x, params.cast()) {
             return done;
         }
-        start(state, stream, function, Call { grid: grid_x, threads: block_x, shared_bytes, params })
+        start(
+            state,
+            (stream, Function::LaunchKernel),
+            function,
+            Call { grid: grid_x, threads: block_x, shared_bytes, params },
+        )
     })
 }
 
@@ -292,7 +297,7 @@ unsafe extern "C" fn launch_ex(
         let (grid, threads) = (config.grid[0], config.block[0]);
         start(
             state,
-            config.stream,
+            (config.stream, Function::LaunchKernelEx),
             function,
             Call { grid, threads, shared_bytes: config.shared_bytes, params },
         )
@@ -300,13 +305,18 @@ unsafe extern "C" fn launch_ex(
 }
 
 /// Carries out a launch, whatever it waits for, or captures it.
-fn start(state: &mut State, stream: CUstream, function: sys::CUfunction, call: Call) -> i32 {
+fn start(
+    state: &mut State,
+    (stream, by): (CUstream, Function),
+    function: sys::CUfunction,
+    call: Call,
+) -> i32 {
     let Some(&kernel) = state.kernels.get(&function.addr()) else { return 400 };
     if state.idle {
         return 0;
     }
     let launch = kernels::launch(kernel, call);
-    graphs::enqueue_in(state, stream, move |state| kernels::run(&launch, state))
+    graphs::enqueue_in(state, stream, by, move |state| kernels::run(&launch, state))
 }
 
 /// The functions of this file.

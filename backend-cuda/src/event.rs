@@ -85,6 +85,15 @@ impl CudaEvent {
         Ok(Self { context: Arc::clone(context), raw })
     }
 
+    /// Records it again, on a stream of its context. Waits that were enqueued before are for the record before. Nobody
+    /// outside of this crate has seen the event, and nobody has queried it.
+    pub(crate) fn record_again(&self, stream: sys::CUstream) -> Result<()> {
+        self.context.call("record", |driver| {
+            // SAFETY: event and stream are alive and of the bound context.
+            unsafe { driver.event_record(self.raw(), stream) }
+        })
+    }
+
     /// Milliseconds from this event to another, both timed; `None` if one of them is not finished.
     pub(crate) fn milliseconds_until(&self, to: &Self) -> Result<Option<f32>> {
         self.context.check_driver("elapsed", &to.context)?;
@@ -112,8 +121,8 @@ impl CudaEvent {
     }
 }
 
-// SAFETY: recorded once, before anybody has it, so a query that succeeded succeeds for ever. The
-// driver says "ready" only when the captured work is complete. Destroying an event does not block,
+// SAFETY: recorded once, before anybody has it, so a query that succeeded succeeds for ever; one that
+// is recorded again is not queried. The driver says "ready" only when the captured work is complete. Destroying an event does not block,
 // and lifts no wait: "the call does not block and the associated resources will automatically be
 // released asynchronously at completion" (cuda.h, `cuEventDestroy`); a wait holds the state
 // captured at the call (`cuStreamWaitEvent`).

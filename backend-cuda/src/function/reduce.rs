@@ -305,7 +305,12 @@ impl Reduction<'_> {
     fn enqueue(&self, operands: &ReduceOperands, of_partials: bool, output: Output) -> Result<()> {
         let pass = Pass::new(self.op, operands, of_partials, output).ok_or_else(|| self.invalid())?;
         let loaded = launch(self.at, &pass)?;
-        let are_totals = !of_partials && matches!(output, Output::Finished | Output::Joined { .. });
+        let are_totals = match output {
+            Output::Finished => !of_partials,
+            // Calls of a capture may run side by side, and need scratch of their own.
+            Output::Joined { .. } => !of_partials && !self.at.stream.captures(),
+            _ => false,
+        };
         if are_totals && operands.rows() == self.op.rows().len() as u64 {
             let mut launches = self.at.begin();
             launches.keep_reduction(self.op, (operands.kinds.clone(), loaded, pass.grid, pass.parameter));

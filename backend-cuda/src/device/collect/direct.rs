@@ -150,18 +150,14 @@ impl Rank {
     fn collect_staged(&self, combiner: Combiner<'_>, op: &CollectOp<'_, CudaBuffer>) -> Result<()> {
         // One call at a time comes to a rank.
         let mut places = locked(&self.places);
-        let source = places.copy_source(combiner, op)?;
-        let begins = Arc::new(combiner.stream.raw.record_as(Kind::Plain)?);
-        places.end(combiner, &begins);
+        let (source, begins) = places.copy_source(combiner, op)?;
         let result = op.result().map_or(0, place);
         let who = participant(op);
         let given = self.meet(who, Given { source, result, parts: Vec::new(), begins })?;
         let others = given.iter().enumerate().filter(|(at, _)| *at != who.place);
         let behind: Vec<_> = others.map(|(_, given)| Arc::clone(&given.begins)).collect();
-        let end = Exchanging { combiner, op, place: who.place, given: &given }.stage(0, &behind);
-        let end = end.map_err(Failed::into_error)?;
-        places.end(combiner, &end);
-        Ok(())
+        let exchanging = Exchanging { combiner, op, place: who.place, given: &given };
+        exchanging.enqueue_stage(0, &behind).map_err(Failed::into_error)
     }
 
     /// Blocks until all ranks of an exchange have come, and returns what each gives.

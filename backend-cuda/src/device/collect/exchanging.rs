@@ -69,15 +69,33 @@ impl Exchanging<'_> {
     /// Enqueues a stage behind events of the others, and returns its end.
     pub(super) fn stage(&self, stage: usize, behind: &[Arc<CudaEvent>]) -> StageOutcome {
         let stream = &self.combiner.stream.raw;
-        let enqueue = || {
-            for event in behind {
-                stream.wait_on(self.combiner.operation, event.raw())?;
-            }
-            if stage == 0 { self.enqueue() } else { self.pass_on() }?;
+        self.ended(|| {
+            self.enqueue_behind(stage, behind)?;
             stream.record_as(Kind::Plain).map(Arc::new)
-        };
+        })
+    }
+
+    /// Enqueues a stage behind events of the others, whose end nobody needs.
+    pub(super) fn enqueue_stage(
+        &self,
+        stage: usize,
+        behind: &[Arc<CudaEvent>],
+    ) -> std::result::Result<(), Failed> {
+        self.ended(|| self.enqueue_behind(stage, behind))
+    }
+
+    fn enqueue_behind(&self, stage: usize, behind: &[Arc<CudaEvent>]) -> Result<()> {
+        for event in behind {
+            self.combiner.stream.raw.wait_on(self.combiner.operation, event.raw())?;
+        }
+        if stage == 0 { self.enqueue() } else { self.pass_on() }
+    }
+
+    /// Enqueues work. If that fails, waits for what was enqueued.
+    fn ended<R>(&self, enqueue: impl FnOnce() -> Result<R>) -> std::result::Result<R, Failed> {
+        let stream = &self.combiner.stream.raw;
         let failed = match catch_unwind(AssertUnwindSafe(enqueue)) {
-            Ok(Ok(end)) => return Ok(end),
+            Ok(Ok(done)) => return Ok(done),
             Ok(Err(error)) => Failed::Error(error),
             Err(panic) => Failed::Panic(panic),
         };

@@ -7,9 +7,13 @@
 //!
 //! # Why a copy may be overwritten
 //!
-//! A rank has two places, which its exchanges take by turns. All ranks take part in each exchange, and a rank's
+//! A rank has two places and two events, which its exchanges take by turns. All ranks take part in each exchange, and a rank's
 //! exchanges run in order, on whatever streams they are. So the event that a rank records for the next exchange is
-//! behind all that it read for this one, and the exchange after the next is behind that event.
+//! behind all that it read for this one, and the exchange after the next is behind that event. The event may be recorded
+//! again by then, because the others have met for the next exchange, and have enqueued their waits before.
+//!
+//! Making an event for each exchange would cost more than all else: threads of one process get in each other's way in
+//! the driver, and who drops an event last is maybe another rank, with another context.
 //!
 //! The last rank to leave the communicator frees the places of all, behind the last exchange of each.
 #![allow(unsafe_code)] // frees memory of its own behind all that uses it
@@ -17,7 +21,7 @@
 use std::{
     mem,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Mutex},
 };
 
 use devarray::{
@@ -26,7 +30,12 @@ use devarray::{
 };
 
 use super::combine::Combiner;
-use crate::{event::CudaEvent, handle::locked, memory::CudaBuffer, stream::RawStream};
+use crate::{
+    event::{CudaEvent, Kind},
+    handle::locked,
+    memory::CudaBuffer,
+    stream::RawStream,
+};
 
 /// The most bytes of a source that are copied.
 const PLACE_BYTES: usize = 64 << 10;
@@ -48,10 +57,11 @@ pub(super) fn takes(op: &CollectOp<'_, CudaBuffer>) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Places {
     memory: Option<Memory>,
-    /// The place that the next exchange takes.
+    events: [Option<Arc<CudaEvent>>; 2],
+    /// The place and the event that the next exchange takes.
     next: usize,
-    /// The stream of the last exchange, and an event behind it there.
-    last: Option<(Weak<RawStream>, Arc<CudaEvent>)>,
+    /// The stream of the last exchange.
+    last: Option<Arc<RawStream>>,
 }
 
 /// Memory, and the stream that it is freed on.
@@ -62,17 +72,21 @@ struct Memory {
 }
 
 impl Places {
-    /// Copies the source to the next place, if there is one, behind the exchanges so far. Returns the place.
+    /// Copies the source to the next place, if there is one, behind the exchanges so far. Returns the place, and an
+    /// event behind the copy.
     pub(super) fn copy_source(
         &mut self,
         combiner: Combiner<'_>,
         op: &CollectOp<'_, CudaBuffer>,
-    ) -> Result<u64> {
+    ) -> Result<(u64, Arc<CudaEvent>)> {
         let stream = &combiner.stream.raw;
-        if let Some((last, event)) = &self.last
-            && last.as_ptr() != Arc::as_ptr(stream)
-        {
-            stream.wait_on(combiner.operation, event.raw())?;
+        let is_last = |last: &Arc<RawStream>| Arc::ptr_eq(last, stream);
+        if !self.last.as_ref().is_some_and(is_last) {
+            if let Some(last) = &self.last {
+                let end = last.record_as(Kind::Plain)?;
+                stream.wait_on(combiner.operation, end.raw())?;
+            }
+            self.last = Some(Arc::clone(stream));
         }
         let address = match &self.memory {
             Some(memory) => memory.address,
@@ -81,50 +95,55 @@ impl Places {
                 self.memory.insert(Memory { stream: Arc::clone(stream), address }).address
             }
         };
-        let place = address + (self.next * PLACE_BYTES) as u64;
-        self.next = 1 - self.next;
+        let now = self.next;
+        self.next = 1 - now;
+        let place = address + (now * PLACE_BYTES) as u64;
         if let Some((source, offset_bytes)) = op.source() {
             combiner.copy(place, source.address() + offset_bytes as u64, op.source_bytes())?;
         }
-        Ok(place)
-    }
-
-    /// Everything that touches the places so far is in front of this event of the stream.
-    pub(super) fn end(&mut self, combiner: Combiner<'_>, event: &Arc<CudaEvent>) {
-        self.last = Some((Arc::downgrade(&combiner.stream.raw), Arc::clone(event)));
+        let event = match &self.events[now] {
+            Some(event) => {
+                event.record_again(stream.raw())?;
+                event
+            }
+            None => self.events[now].insert(Arc::new(stream.record_as(Kind::Plain)?)),
+        };
+        Ok((place, Arc::clone(event)))
     }
 }
 
-/// The places of ranks that have left.
+/// The memory of ranks that have left.
 #[derive(Debug, Default)]
 pub(super) struct Left {
     ranks: usize,
-    places: Vec<Places>,
+    memory: Vec<Memory>,
+    /// An event behind the last exchange of each; none if that is unknown.
+    ends: Vec<Option<CudaEvent>>,
 }
 
-/// A rank leaves. The last of `ranks` frees the places of all. Does not synchronize.
+/// A rank leaves. The last of `ranks` frees the memory of all. Does not synchronize.
 pub(super) fn leave(left: &Mutex<Left>, ranks: usize, places: Places) {
     let mut left = locked(left);
     left.ranks += 1;
-    left.places.push(places);
+    left.memory.extend(places.memory);
+    left.ends.extend(places.last.map(|stream| stream.record_as(Kind::Plain).ok()));
     if left.ranks < ranks {
         return;
     }
-    let all = mem::take(&mut left.places);
+    let Left { memory, ends, .. } = mem::take(&mut *left);
     drop(left);
-    let ends: Vec<_> = all.iter().filter_map(|of| of.last.as_ref()).map(|(_, end)| end).collect();
-    for Memory { stream, address } in all.iter().filter_map(|of| of.memory.as_ref()) {
+    for Memory { stream, address } in memory {
         // Where the stream cannot wait, the host does; where neither can, the memory stays.
-        let is_behind = |end: &&Arc<CudaEvent>| {
+        let is_behind = |end: &CudaEvent| {
             stream.wait_on("free", end.raw()).is_ok() || matches!(end.synchronize(), Quiesced::Done)
         };
-        if !ends.iter().all(is_behind) {
+        if !ends.iter().all(|end| end.as_ref().is_some_and(is_behind)) {
             continue;
         }
         stream.context().release("free", |driver| {
             // SAFETY: allocated on this stream by `copy_source` and freed once, behind the last exchange of each
             // rank; all have left, so no other comes. The context is bound.
-            unsafe { stream.free_scratch((driver, "free"), *address) };
+            unsafe { stream.free_scratch((driver, "free"), address) };
             Ok(())
         });
     }

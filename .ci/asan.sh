@@ -15,6 +15,8 @@ fi
 export RUSTC_BOOTSTRAP=1
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
+# Laws take five times as long here, and the step `tests` tries all cases.
+export DEVARRAY_LAW_CASES=12
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/asan"
 
 cargo test --target "$target" -p devarray-mock -p devarray-host -p devarray --lib --tests

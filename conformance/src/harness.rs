@@ -1,17 +1,26 @@
 //! The input of a check: a way to open fresh devices, and the number and seed of its generated
 //! cases.
 
-use std::{fmt, fmt::Display};
+use std::{env, fmt, fmt::Display};
 
 use devarray::{Context, Device};
 
 use crate::{Outcome, Rng, Violation};
 
-/// The default number of cases that each generating check makes.
+/// The number of cases that each generating check makes, unless told otherwise.
 const DEFAULT_CASES: usize = 48;
+
+/// The environment variable of another number.
+const CASES: &str = "DEVARRAY_LAW_CASES";
 
 /// The numbers of ranks that laws are tried with, unless told otherwise.
 const RANK_COUNTS: [usize; 2] = [2, 3];
+
+fn default_cases() -> usize {
+    env::var(CASES).map_or(DEFAULT_CASES, |cases| {
+        cases.parse().unwrap_or_else(|_| panic!("{CASES} is a number of cases, and not {cases:?}"))
+    })
+}
 
 type Open<D> = Box<dyn Fn() -> Result<D, String>>;
 type OpenNumber<D> = Box<dyn Fn(usize) -> Result<D, String>>;
@@ -32,6 +41,13 @@ pub struct Harness<D> {
 impl<D: Device> Harness<D> {
     /// A harness that runs checks on the device of `open`. It is called again for each check, and must not
     /// return a device in use.
+    ///
+    /// Checks make 48 generated cases, or as many as the environment variable `DEVARRAY_LAW_CASES` says: fewer under a
+    /// sanitizer, more in a nightly run.
+    ///
+    /// # Panics
+    ///
+    /// If `DEVARRAY_LAW_CASES` is set and no number.
     pub fn new<E: Display>(open: impl Fn() -> Result<D, E> + 'static) -> Self {
         Self {
             open: Box::new(move || open().map_err(|error| error.to_string())),
@@ -39,7 +55,7 @@ impl<D: Device> Harness<D> {
             ranks: None,
             rank_counts: RANK_COUNTS.to_vec(),
             seed: 0,
-            cases: DEFAULT_CASES,
+            cases: default_cases(),
         }
     }
 

@@ -131,7 +131,13 @@ impl<D: Device, K: 'static> Recording<D, K> {
     ) -> Result<()> {
         if let Some(captured) = launches.captured(stream, calls, (given, placement), &self.launches) {
             let touches = self.touches(given);
-            let to = stream.submit(Work::Other { name: OPERATION }, &touches)?.begin();
+            let submitted = stream.submit(Work::Other { name: OPERATION }, &touches);
+            let Ok(submission) = submitted else {
+                // A later launch, on another stream, would not come behind what the capture enqueued here.
+                launches.give_back(&self.launches);
+                return submitted.map(drop);
+            };
+            let to = submission.begin();
             // SAFETY: the operations were captured for memory at these addresses, of as many bytes, which is of the
             // arguments or owned by this; the tracker orders the launch behind every other.
             return unsafe { to.raw().launch_captured(captured) };

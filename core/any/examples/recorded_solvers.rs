@@ -93,7 +93,7 @@ fn descend<D: Compute>(
     square.copy_from(on, &next)
 }
 
-/// The time of a call and of the work that it enqueued, when it is made for the second time.
+/// Measures the second call: the time of the call and of the work that it enqueued.
 fn time<D: Compute>(on: &StreamHandle<D>, mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
     call()?;
     on.synchronize()?;

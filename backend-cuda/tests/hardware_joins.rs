@@ -3,7 +3,7 @@
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test -p devarray-cuda --test hardware_joins -- --ignored --nocapture --test-threads=1`.
-//! Also what the sanitizers run: `compute-sanitizer <this binary> random --ignored`.
+//! The sanitizers run this, too: `compute-sanitizer <this binary> random --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "common/joins.rs"]
@@ -36,7 +36,7 @@ fn random_joins_of_random_layouts() {
     assert_eq!(context.device().take_errors(), []);
 }
 
-/// The share of a contiguous copy's speed that joins and paddings of 256 MiB have.
+/// Prints the speed of joins and paddings of 256 MiB as a share of a contiguous copy's speed.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn speeds() {

@@ -51,7 +51,7 @@ impl Tally {
     }
 }
 
-/// Compares on the correct programs `from..to`, none of which the judge may report; then on each without one of
+/// Compares on the correct programs `from..to`, where the judge may report nothing; then on each without one of
 /// its edges; then on arbitrary programs.
 pub(crate) fn run(from: u64, to: u64, most_ops: usize) -> [Tally; 3] {
     let [mut intact, mut cut, mut any] = [const { None::<Tally> }; 3].map(Option::unwrap_or_default);

@@ -1,5 +1,5 @@
-//! Real mistakes of real libraries, each with the edge that was missing: without it the judge names
-//! the mistake, with it nothing. Then the same mistakes in safe code: most cannot be written there,
+//! Real mistakes of real libraries, each with the missing edge. Without the edge, the judge names the mistake;
+//! with it, the judge finds nothing. Then the same mistakes in safe code: most cannot be written there,
 //! because streams wait automatically, and the rest has another meaning.
 #![allow(clippy::unwrap_used)] // helpers of tests
 

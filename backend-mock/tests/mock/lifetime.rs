@@ -224,7 +224,7 @@ fn pinned_memory_dropped_under_a_copy_is_found() {
     }
 }
 
-/// Memory that the device accesses directly is kept, too.
+/// An early drop of memory that the device accesses directly is found, too.
 #[test]
 fn managed_memory_dropped_under_an_operation_is_found() {
     for wait in [false, true] {

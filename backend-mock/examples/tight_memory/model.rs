@@ -40,7 +40,7 @@ pub(crate) struct Model {
     pub(crate) pinned_limit_bytes: usize,
     /// The sums of device memory, and of pinned memory.
     pub(crate) sums: [Sums; 2],
-    /// How often all waiting memory was given back because memory was short.
+    /// The number of times that all waiting memory was given back because memory was short.
     pub(crate) flushed: u64,
 }
 

@@ -89,7 +89,7 @@ impl DriverMemory {
 
 impl Drop for DriverMemory {
     fn drop(&mut self) {
-        // SAFETY: allocated above, freed once; the context of the test is bound to its thread.
+        // SAFETY: the memory was allocated above, and is freed once; the context of the test is bound to its thread.
         unsafe { self.1.mem_free(self.0) }.unwrap();
         self.2.store(true, Relaxed);
     }

@@ -28,7 +28,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct OtherParameters(from: In<u32>, to: Out<u32>, k: u64);
-    // SAFETY: it is never launched: the entry takes 4 bytes for `k`.
+    // SAFETY: it is never launched, because the entry takes 4 bytes for `k`.
     image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128) }
     host { to.fill(from[0] + u32::try_from(k).unwrap_or(0)) }
@@ -36,7 +36,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct FewerParameters(from: In<u32>, to: Out<u32>);
-    // SAFETY: it is never launched: the entry takes one more parameter.
+    // SAFETY: it is never launched, because the entry takes one more parameter.
     image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128) }
     host { to.copy_from_slice(from) }
@@ -63,7 +63,7 @@ static NOTHING: [u32; 3] = [0; 3];
 
 devarray::kernel! {
     struct OtherTable(from: In<u8>, to: Out<u32>, values: [u32; 8]);
-    // SAFETY: it is never launched: the table of the image has 256 elements.
+    // SAFETY: it is never launched, because the table of the image has 256 elements.
     image = unsafe { Image::ptx(LAWS, "look_up") };
     constants { "squares" => &NOTHING }
     launch { Grid::elements(to.len(), 128) }
@@ -72,7 +72,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct Histogram(bytes: In<u8>, counts: InOut<u32>, blocks: u32, way: u32);
-    // SAFETY: it is launched with those two alone: never, because it takes two parameters fewer.
+    // SAFETY: it is never launched, because the entry takes two parameters fewer.
     image = unsafe { Image::ptx(include_str!("../examples/kernels/histogram.ptx"), "histogram") };
     launch { Grid::new([blocks as usize, 1, 1], [256, 1, 1]) }
     host { for byte in bytes { counts[usize::from(*byte)] += blocks + way } }

@@ -27,7 +27,7 @@ fn mapped<D: MapHost>(context: &Context<D>) -> Result<Vec<f32>> {
     Ok(table.host()?.to_vec()) // waits for it
 }
 
-/// Moves managed memory to the device before the device uses it.
+/// Moves managed memory to the device, and then to the host, each time ahead of its use.
 fn managed<D: ManagedMemory>(context: &Context<D>, rows: usize) -> Result<f32> {
     let stream = context.stream()?;
     let mut table = ManagedArray::zeros(context, &[rows, 6])?;

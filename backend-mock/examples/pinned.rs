@@ -8,7 +8,7 @@
 //! stream.synchronize()
 //! ```
 //!
-//! In Numba, the host may read `b` before the copy has written it. Here it cannot: the stream owns the buffer
+//! In Numba, the host may read `b` before the copy has written it. Here it cannot: the transfer owns the buffer
 //! until `wait` gives it back.
 
 use devarray::{Array, Context, Device, Result};

@@ -143,7 +143,7 @@ fn a_line_that_is_no_case_is_named() {
         &good.replace("[2]", &format!("[{huge}]")),
         &format!("{good} {good}"),
     ] {
-        // A blank line is not a case, but it counts in the numbers of lines.
+        // A blank line is not a case, but the numbers of lines count it.
         golden_lines(&[good, "", bad]).refused(&["cases.jsonl:3"]);
     }
     let directory = tempfile::tempdir().unwrap();

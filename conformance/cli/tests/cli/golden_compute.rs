@@ -159,7 +159,7 @@ fn a_line_that_is_no_case_is_named() {
     both["reduce"] = json!({"op": "sum"});
     bad.push(both);
     for bad in bad {
-        // A blank line is not a case, but it counts in the numbers of lines.
+        // A blank line is not a case, but the numbers of lines count it.
         let lines = [good.to_string(), String::new(), bad.to_string()];
         golden(&lines).0.refused(&["cases.jsonl:3"]);
     }

@@ -1,9 +1,9 @@
 //! Proves on a real device what the fake driver cannot show: arrays can use memory of the driver and of
-//! another process, two devices access each other's memory in order, and the
+//! another process, two devices access each other's memory in the right order, and the
 //! driver's descriptions of devices are right.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test hardware_interop -- --ignored`. Without a device they then
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_interop::`. Without a device they then
 //! fail; none is skipped. The test of two devices needs two.
 #![allow(unsafe_code)] // plays other code and another process
 #![expect(clippy::unwrap_used, reason = "tests")]

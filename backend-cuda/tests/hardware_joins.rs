@@ -2,8 +2,8 @@
 //! bytes and no others.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test hardware_joins -- --ignored --nocapture --test-threads=1`.
-//! The sanitizers run this, too: `compute-sanitizer <this binary> random --ignored`.
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_joins:: --nocapture --test-threads=1`.
+//! The sanitizers run this, too: `compute-sanitizer <this binary> hardware_joins::random --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "common/joins.rs"]

@@ -3,7 +3,7 @@
 //!
 //! Launches overlap on generation 9; on others the chains are right with and without waits. Needs a CUDA
 //! device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test card -- --ignored --test-threads=1`. Without one they fail;
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_overlap:: --test-threads=1`. Without one they fail;
 //! none is skipped.
 #![allow(unsafe_code)] // takes the wait out of the kernels; opens unchecked streams for the twin that must fail
 #![expect(clippy::unwrap_used, reason = "tests")]
@@ -78,8 +78,8 @@ fn overlap(device: &CudaDevice) -> bool {
 type Stream = StreamHandle<CudaDevice>;
 type Square = Array<u32, CudaDevice>;
 
-/// One copy of a square to another, on the device and in words of the host: element `(i, j)` of the
-/// copy equals the element of the source.
+/// A copy of a square to another square, on the device and on the host's vector: element `(i, j)` of the
+/// copy equals one element of the source.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// A copy by tiles.
@@ -92,7 +92,7 @@ enum Step {
     Columns,
 }
 
-/// Every kind of step follows every kind, itself included.
+/// The steps of a round. Each kind of step follows itself, and two or three of the other kinds.
 const STEPS: [Step; 14] = {
     use Step::{Columns, Flip, Plain, Turn};
     [Turn, Turn, Flip, Flip, Turn, Plain, Plain, Flip, Columns, Columns, Turn, Columns, Plain, Turn]
@@ -126,8 +126,8 @@ impl Step {
     }
 }
 
-/// Copies a square to and fro between two arrays. Each copy reads the result of the one before and
-/// overwrites its source. Returns whether the end is right.
+/// Copies a square back and forth between two arrays. Each copy reads the result of the copy before it and
+/// overwrites the source of that copy. Returns whether the result is right.
 fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
     let context = Context::new(device).unwrap();
     let stream = context.stream().unwrap();

@@ -163,7 +163,7 @@ fn programs_of_processes_have_the_bits_of_vectors() {
     }
 }
 
-/// If a process is killed, each other one gets an error and exits, and no wait returns a wrong sum.
+/// If a process is killed, each other process gets an error and exits, and no wait returns a wrong sum.
 #[test]
 #[ignore = "needs two CUDA devices and NCCL"]
 fn the_others_are_told_of_a_killed_process_and_end() {

@@ -2,9 +2,9 @@
 //! others, with every kernel; and that kernels are loaded soon.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test hardware_tiles -- --ignored --nocapture --test-threads=1`.
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_tiles:: --nocapture --test-threads=1`.
 //! The sanitizers run this, too:
-//! `compute-sanitizer --tool racecheck <this binary> sizes --ignored`.
+//! `compute-sanitizer --tool racecheck <this binary> hardware_tiles::sizes --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[allow(dead_code, reason = "shared with other tests")]

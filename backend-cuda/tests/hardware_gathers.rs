@@ -89,7 +89,7 @@ fn many_wrong_indices_at_once() {
     }
 }
 
-/// Makes many wrong operations before a wait: each of them is reported, in order, and soon.
+/// Enqueues many wrong operations before the first wait. Each wait then reports one of them, in order.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn many_wrong_operations_before_a_wait() {

@@ -66,9 +66,9 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Shapes of at least `len_bytes` whose runs begin inside a sector of memory. The runs begin at multiples of 16
-/// bytes (of 8 and 4 bytes, too, for elements of 1 byte); or at no multiple of a word; or all runs of a tile at
-/// one position of their sectors; or anywhere, in matrices of few columns.
+/// Shapes of at least `len_bytes` whose runs begin inside a sector of memory: at multiples of 16 bytes (and of 8
+/// and 4 bytes for elements of 1 byte), where a copy can move words; likewise, where it cannot move words; at
+/// one position in the sectors for all runs of a tile; and anywhere, in matrices of few columns.
 fn split_sectors(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8] {

@@ -1,4 +1,4 @@
-//! A histogram with atomics, on the simulator or, with `--backend cuda`, on a card: the same bytes.
+//! Computes a histogram with atomics on the simulator or, with `--backend cuda`, on a card. Both give the same bytes.
 #![allow(unsafe_code)] // declares a kernel
 
 use devarray::{
@@ -8,7 +8,7 @@ use devarray::{
 };
 
 devarray::kernel! {
-    /// Counts bytes by value, and adds that to the counts.
+    /// Counts the bytes of each value, and adds the numbers to `counts`.
     pub struct Histogram(bytes: In<u8>, counts: InOut<u32>);
 
     // SAFETY: it reads each byte, and adds 1 to one of 256 counts: a byte is less than 256.
@@ -16,7 +16,7 @@ devarray::kernel! {
 
     launch {
         has_len(counts, 256)?;
-        // Blocks take several bytes a thread; one block even if there are none.
+        // Each thread counts several bytes. At least one block is launched, even without bytes.
         Grid::new([bytes.len().div_ceil(256 * 16).clamp(1, 1024), 1, 1], [256, 1, 1])
     }
 
@@ -27,7 +27,7 @@ devarray::kernel! {
     }
 }
 
-/// Counts bytes of a generator on two streams.
+/// Generates bytes, and counts them on two streams.
 fn counted<D: Launch>(device: D, len: usize) -> Result<Vec<u32>> {
     let context = Context::new(device)?;
     let (one, two) = (context.stream()?, context.stream()?);

@@ -1,5 +1,5 @@
-//! A table in constant memory, on the simulator or, with `--backend cuda`, on a card: the same
-//! bytes.
+//! Looks bytes up in a table in constant memory, on the simulator or, with `--backend cuda`, on a card.
+//! Both give the same bytes.
 #![allow(unsafe_code)] // declares a kernel
 
 use devarray::{
@@ -8,7 +8,7 @@ use devarray::{
     kernel::{Grid, Image, In, Out, has_len},
 };
 
-/// The intensity of each sRGB byte, near enough: its square.
+/// The intensity of each sRGB byte, approximated by the byte's square.
 static INTENSITY: [u16; 256] = {
     let mut table = [0; 256];
     let (mut at, mut byte) = (0, 0);
@@ -23,7 +23,7 @@ devarray::kernel! {
     /// Replaces each byte by its entry in the table.
     pub struct Linear(from: In<u8>, to: Out<u16>);
 
-    // SAFETY: each thread whose element is inside both, which are as long, writes it; the table has
+    // SAFETY: both arrays have one length; a thread whose element is inside them writes it. The table has
     // an entry for every byte.
     image = unsafe { Image::ptx(include_str!("kernels/lookup.ptx"), "lookup") };
 

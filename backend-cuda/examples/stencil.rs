@@ -1,5 +1,5 @@
-//! A stencil with shared memory, on the simulator or, with `--backend cuda`, on a card: the same
-//! bytes.
+//! Computes a stencil with shared memory, on the simulator or, with `--backend cuda`, on a card.
+//! Both give the same bytes.
 #![allow(unsafe_code)] // declares a kernel
 
 use devarray::{
@@ -8,15 +8,15 @@ use devarray::{
     kernel::{Dense, Grid, Image, In, Out, same_shape},
 };
 
-/// Columns and rows of a block.
+/// The columns and rows of a block.
 const TILE: [u32; 2] = [32, 8];
 
 devarray::kernel! {
-    /// The mean of each element and its four neighbours; outside the grid is 0.
+    /// Computes the mean of each element and its four neighbours. Neighbours outside the array count as 0.
     pub struct Stencil(from: In<f32, Dense<2>>, to: Out<f32, Dense<2>>);
 
-    // SAFETY: each thread whose element is inside both, which have one shape, writes it, and reads
-    // the tile in shared memory, which is as long as `launch` says.
+    // SAFETY: both arrays have one shape; a thread whose element is inside them writes it. Threads use the tile in
+    // shared memory within the length that `launch` sets.
     image = unsafe { Image::ptx(include_str!("kernels/stencil.ptx"), "stencil") };
 
     launch {
@@ -27,7 +27,7 @@ devarray::kernel! {
     }
 
     host {
-        // Indices of neighbours before the first wrap around, and so are out of range.
+        // The index before 0 wraps around, and so is out of range.
         let at = |row: usize, column: usize| from.get(&[row, column]).copied().unwrap_or(0.0);
         for row in 0..to.shape()[0] {
             for column in 0..to.shape()[1] {
@@ -55,7 +55,7 @@ fn smoothed<D: Launch>(device: D) -> Result<Vec<u32>> {
 fn main() -> Result<()> {
     let on_simulator = smoothed(devarray_mock::MockDevice::new())?;
     let sum: f32 = on_simulator.iter().copied().map(f32::from_bits).sum();
-    // The bump loses nothing before it meets the border.
+    // The sum stays the same until the bump reaches the border.
     assert!((sum - 500.0).abs() < 0.01, "{sum}");
     if std::env::args().skip(1).eq(["--backend", "cuda"].map(str::to_owned)) {
         assert!(smoothed(devarray_cuda::CudaDevice::open(0)?)? == on_simulator);

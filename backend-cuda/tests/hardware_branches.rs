@@ -1,4 +1,4 @@
-//! Branches of recorded work on a card: the same bits as without a recording, and how fast branches are.
+//! Tests branches of recorded work on a card: their results equal the calls' results to the bit. Times branches.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_branches:: --nocapture --test-threads 1`.
@@ -15,7 +15,7 @@ fn stream() -> StreamHandle<CudaDevice> {
     Context::new(CudaDevice::open(0).unwrap()).unwrap().stream().unwrap()
 }
 
-/// `DEVARRAY_CASES` programs, 400 if it is not set.
+/// Runs `DEVARRAY_CASES` programs, or 400 if the variable is not set.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn chains_side_by_side_give_the_bits_of_their_calls() {
@@ -30,7 +30,7 @@ fn chains_side_by_side_give_the_bits_of_their_calls() {
     s.synchronize().unwrap();
 }
 
-/// Microseconds of a launch, of many in a row.
+/// The least time of a launch in microseconds, where each of several batches makes many launches.
 fn microseconds(s: &StreamHandle<CudaDevice>, mut launch: impl FnMut()) -> f64 {
     const LAUNCHES: u32 = 50;
     let mut least = f64::INFINITY;
@@ -44,8 +44,8 @@ fn microseconds(s: &StreamHandle<CudaDevice>, mut launch: impl FnMut()) -> f64 {
     least
 }
 
-/// Eight calls on rows of their own with results of their own, and the same with results in one place, which makes each
-/// come behind the one before it.
+/// Times eight calls that read and write rows of their own, so that they may run side by side. Then times eight calls
+/// that write one row, so that each call comes after the call before it.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn eight_calls_side_by_side_and_in_order() {

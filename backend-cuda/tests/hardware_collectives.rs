@@ -1,7 +1,7 @@
-//! Proves on real devices that exchanges of ranks equal the CPU's, to the bit, and times them.
+//! Proves on real devices that collective operations of ranks equal the CPU's, to the bit, and times them.
 //!
-//! Takes all CUDA devices that there are, so each test is ignored by default. Several ranks share a device where there
-//! are more ranks than devices:
+//! Uses all CUDA devices of the machine, so each test is ignored by default. If there are more ranks than devices,
+//! several ranks share a device:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_collectives:: --nocapture
 //! --test-threads 1`.
 #![allow(unsafe_code)] // makes communicators unchecked
@@ -42,8 +42,8 @@ fn exchanges_equal_the_cpu() {
     }
 }
 
-/// Work around an exchange of a stream stays around it: elements that are computed just before are exchanged, and those
-/// that overwrite them just after are not.
+/// The order of a stream includes its collective operations: elements that are written just before an operation take
+/// part in it, and a later write to the source does not change what it sends.
 #[test]
 #[ignore = "needs CUDA devices"]
 fn neighbours_of_an_exchange_stay_behind_and_before_it() {
@@ -80,8 +80,8 @@ fn neighbours_of_an_exchange_stay_behind_and_before_it() {
     told.into_iter().for_each(Result::unwrap);
 }
 
-/// Few bytes, exchange after exchange on streams that change, of ranks that are late now and then: no copy of a source
-/// is overwritten before all have read it.
+/// Makes collective operations of few bytes, one after another, on changing streams; ranks are late now and then. The
+/// copy of a source must not be overwritten before all ranks have read it.
 #[test]
 #[ignore = "needs CUDA devices"]
 fn copies_of_few_bytes_stay_until_all_have_read_them() {
@@ -99,7 +99,7 @@ fn copies_of_few_bytes_stay_until_all_have_read_them() {
                 ];
                 let (rank, mut sums) = (ranks.rank(), Vec::with_capacity(ROUNDS));
                 for round in 0..ROUNDS {
-                    // Another choice on each rank.
+                    // Each rank draws other numbers.
                     let drawn = (round * 7 + 3) * (rank * 5 + 11) / 13;
                     let (on, value) = (drawn % 2, i32::try_from(round * 10 + rank).unwrap());
                     if drawn % 17 == 0 {
@@ -119,7 +119,7 @@ fn copies_of_few_bytes_stay_until_all_have_read_them() {
     }
 }
 
-/// One thread for the ranks of all devices, and neighbours that send to each other at once, on streams of their own.
+/// One thread runs the ranks of all devices as a group. Neighbours send to each other at once, on their own streams.
 #[test]
 #[ignore = "needs CUDA devices"]
 fn a_group_of_one_thread_trades_edges() {
@@ -153,7 +153,7 @@ fn a_group_of_one_thread_trades_edges() {
     println!("20 rounds of {ranks} ranks on {} devices", devices());
 }
 
-/// Random programs of one to four ranks.
+/// Compares random programs of one to four ranks with vectors.
 #[test]
 #[ignore = "needs CUDA devices"]
 fn random_programs_have_the_bits_of_vectors() {
@@ -178,7 +178,7 @@ fn random_programs_have_the_bits_of_vectors() {
     println!("{count} programs on {} devices", devices());
 }
 
-/// Launches have the bits of calls, and are captured between exchanges.
+/// Launches give the same bits as calls, and the work between collective operations is captured.
 #[test]
 #[ignore = "needs CUDA devices"]
 fn launches_have_the_bits_of_calls() {
@@ -188,7 +188,7 @@ fn launches_have_the_bits_of_calls() {
     }
 }
 
-/// The least seconds of a call: many on the stream, between two waits, of the slowest rank.
+/// The least seconds of a call, over batches of calls on the stream. Each batch ends with a wait for the stream.
 fn seconds(stream: &StreamHandle<CudaDevice>, calls: u32, mut call: impl FnMut()) -> f64 {
     (0..5)
         .map(|_| {
@@ -253,7 +253,7 @@ fn times() {
         for (at, (name, factor)) in buses.into_iter().enumerate() {
             let slowest = all.iter().filter_map(|times| times.get(at)).copied().fold(0.0, f64::max);
             if slowest == 0.0 {
-                continue; // one rank sends nothing
+                continue; // a single rank sends nothing
             }
             let bus = bytes as f64 * factor / slowest / 1e9;
             println!("{n} devices, {bytes} bytes: {name} {:.2} us, {bus:.1} GB/s", slowest * 1e6);
@@ -261,7 +261,7 @@ fn times() {
     }
 }
 
-/// A training step by calls and by launches, checked and unchecked.
+/// Times a training step by calls and by launches, with checks and without.
 #[test]
 #[ignore = "needs CUDA devices"]
 fn times_of_launches() {
@@ -281,7 +281,7 @@ fn times_of_launches() {
                 let mut times = Vec::new();
                 for is_checked in [true, false] {
                     if !is_checked {
-                        // SAFETY: all ranks go on with the same calls and launches.
+                        // SAFETY: all ranks make the same calls and launches from here on.
                         group = unsafe { group.into_unchecked() };
                     }
                     times.push(seconds(s, 100, || {

@@ -1,7 +1,7 @@
 //! Computes each function of one `f32` on a card and on the CPU for all 2³² inputs, and compares the digest of
 //! the results with the digest of the results that `core/prove` found to be correctly rounded.
 //!
-//! The first test needs a CUDA device, the second one minutes, so they are ignored by default:
+//! The first test needs a CUDA device, and the second test takes minutes, so both are ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_digests:: --nocapture`.
 #![allow(clippy::unwrap_used)] // a test
 
@@ -13,10 +13,10 @@ use devarray::{
 use devarray_cuda::CudaDevice;
 use devarray_host::HostDevice;
 
-/// Inputs of one launch.
+/// The number of inputs of one launch.
 const AT_ONCE: usize = 1 << 30;
 
-/// The number that `part` of `core/prove/src/digest.rs` computes of an input and its result;
+/// Writes the number that `part` of `core/prove/src/digest.rs` computes from an input and its result, as a function;
 /// `bitcast` sees the canonical NaN.
 fn part(function: &str) -> String {
     let input = "cast(i0 + k0, u32)";
@@ -62,7 +62,7 @@ fn every_f32_function_is_correctly_rounded_for_every_input() {
     every_function_is_correctly_rounded(CudaDevice::open(0).expect("a CUDA device is needed"));
 }
 
-/// The CPU needs no card, but minutes: seconds a function on 16 cores.
+/// Runs on the CPU, which takes minutes: some seconds for each function on 16 cores.
 #[test]
 #[ignore = "takes minutes: run with --ignored"]
 fn the_cpu_rounds_every_f32_function_correctly() {

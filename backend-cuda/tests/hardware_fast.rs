@@ -1,5 +1,5 @@
-//! Fast products on a card: within their bound, on two streams at once, and how fast. Needs cuBLASLt.
-//!
+//! Tests that fast products on a card are within their bound, also on two streams at once, and times them.
+//! Needs cuBLASLt.
 //! `speed` prints a line of JSON for each product; `bench/fast_products.py` runs it beside PyTorch.
 
 use std::time::Instant;
@@ -31,7 +31,7 @@ fn random_products_are_within_the_bound() {
     }
 }
 
-/// Two matrices whose products are summed in f64 in some places.
+/// Multiplies two matrices, and compares some elements with sums in f64.
 fn large<T: Fast>(s: &StreamHandle<CudaDevice>, [m, k, n]: [usize; 3], seed: u64) {
     let mut rng = Rng::new(seed);
     let mut made = |count: usize| -> Vec<T> { (0..count).map(|_| number(&mut rng)).collect() };
@@ -71,7 +71,7 @@ fn large_products_are_within_the_bound() {
     }
 }
 
-/// Algorithms that need memory, on two streams at once and for a while: each has its own.
+/// Runs algorithms that need memory on two streams at once, many times: each stream has memory of its own.
 #[test]
 #[ignore = "needs an NVIDIA GPU and cuBLASLt"]
 fn two_streams_at_once_do_not_share_memory() {
@@ -79,7 +79,7 @@ fn two_streams_at_once_do_not_share_memory() {
     let two = one.context().stream().unwrap();
     let mut rng = Rng::new(5);
     let mut made = |count: usize| -> Vec<f16> { (0..count).map(|_| number(&mut rng)).collect() };
-    // A long sum of few elements is split, and its parts lie in that memory.
+    // The product has few elements with long sums. The sums are split, and their parts lie in that memory.
     let (m, k, n) = (64, 65_536, 64);
     let (left, right) = (made(m * k), made(k * n));
     let of = |s: &StreamHandle<CudaDevice>, turn: usize| {
@@ -104,12 +104,12 @@ fn two_streams_at_once_do_not_share_memory() {
         both.map(|thread| thread.join().unwrap())
     });
     for (found, alone) in all.iter().zip(&alone) {
-        // One algorithm gives the same bits each time if nobody else writes into its memory.
+        // One algorithm gives the same bits each time unless other work writes to its memory.
         assert!(found.iter().all(|found| found == alone));
     }
 }
 
-/// Milliseconds of one of many products in a row.
+/// The least time of a product in milliseconds, where many products run in a row.
 fn time<T: Number>(
     s: &StreamHandle<CudaDevice>,
     a: &ArrayView<'_, T, CudaDevice>,

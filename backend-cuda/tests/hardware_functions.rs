@@ -1,11 +1,11 @@
 //! Proves on a real device that functions give the bits that their primitives are defined to give,
-//! and shows how fast.
+//! and times them.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_functions:: --nocapture
-//! --test-threads 1`. Each random function is computed on `LAYOUTS` random sets of layouts, and
-//! every byte compared with the interpreter's, and with what the CPU computes. `CASES` and `FIRST`
-//! set how many functions, and the first one's number: 12,500 make 100,000 pairs of function and
+//! --test-threads 1`. Each random function is computed on `LAYOUTS` random sets of layouts. The test
+//! compares every byte with the interpreter's and the CPU's. `CASES` sets the number of functions, and
+//! `FIRST` sets the number of the first one: 12,500 functions make 100,000 pairs of a function and
 //! layouts. `SPEED` selects the timed cases whose names contain it.
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 #![expect(clippy::unwrap_used, reason = "tests")]
@@ -50,7 +50,7 @@ fn random_functions_on_random_layouts() {
     });
 }
 
-/// Every function of floats, of bits that are often special.
+/// Computes every function of floats, on bits that often are special values.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn functions_of_floats() {
@@ -77,7 +77,7 @@ fn texts_of_floats() -> Vec<String> {
     one.chain(two).chain(operators).collect()
 }
 
-/// Without a device: what is written here is a function.
+/// Needs no device: every text in this file is a valid function.
 #[test]
 fn every_text_here_is_a_function() {
     for text in texts_of_floats() {
@@ -89,12 +89,12 @@ fn every_text_here_is_a_function() {
     assert_eq!(hashed().result_type(), U8);
 }
 
-/// Bytes that tell where they are.
+/// Makes bytes that depend on their position.
 fn hashed() -> Program {
     program("cast((i0 * 2654435761) >> 24, u8)", &[])
 }
 
-/// More elements, and distances, than 32 bits count.
+/// Uses more elements, and greater distances, than 32 bits can count.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn beyond_32_bits() {
@@ -113,7 +113,7 @@ fn beyond_32_bits() {
         let found = read(&stream, &large, from, 1_000);
         assert!((from..from + 1_000).map(expected).eq(found), "from {from}");
     }
-    // Rows that are farther apart, forwards and backwards, and columns.
+    // Copies rows that are more than 32 bits apart, forwards and backwards, and columns.
     for (strides, offset) in [([far.cast_signed(), 1], 7), ([-far.cast_signed(), 1], far + 3)] {
         for turned in [false, true] {
             let shape = if turned { [1_500, 2] } else { [2, 1_500] };
@@ -137,12 +137,12 @@ fn beyond_32_bits() {
     assert_eq!(stream.synchronize(), Quiesced::Done);
 }
 
-/// A function to time, its shape, and for the result and each input the strides and offset.
+/// A timed function with its shape, and the strides and offset of its result and of each input.
 struct Speed {
     name: &'static str,
     program: Program,
     shape: Vec<usize>,
-    /// The result's first.
+    /// The result's strides and offset come first.
     layouts: Vec<(Vec<isize>, usize)>,
 }
 
@@ -239,7 +239,7 @@ impl Speed {
         if at == 0 { self.program.result_type() } else { self.program.inputs()[at - 1] }
     }
 
-    /// Elements of an operand that are not repeated.
+    /// The number of elements of an operand, where repeated elements count once.
     fn elements(&self, at: usize) -> usize {
         let strides = &self.layouts[at].0;
         self.shape.iter().zip(strides).filter(|(_, stride)| **stride != 0).map(|(extent, _)| extent).product()
@@ -286,7 +286,7 @@ impl Speed {
     }
 }
 
-/// Numbers that look random, and are no NaN as `f32`; in a short buffer, deviations of channels.
+/// Writes numbers that look random and are never a NaN as `f32`. A short buffer gets deviations of channels.
 fn fill(device: &CudaDevice, stream: &CudaStream, buffer: &CudaBuffer, words: usize) {
     let noise = "(cast(i0 * 2654435761, u32) ^ cast(i0 * 2654435761, u32) >> 14) & 1069531071";
     let program = program(if words < 16 { "cast(i0 + 1, f32) * 0.23" } else { noise }, &[]);

@@ -1,5 +1,5 @@
-//! Proves on a real device that it picks and puts by index the elements that the simulator picks
-//! and puts, and shows the speed.
+//! Proves on a real device that gathers and puts give the elements that the simulator gives, and
+//! times them.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_gathers:: --nocapture
@@ -27,7 +27,7 @@ fn stream() -> StreamHandle<CudaDevice> {
     Context::new(open()).unwrap().stream().unwrap()
 }
 
-/// A number of the environment.
+/// Reads a number from the environment.
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |value| value.parse().unwrap())
 }
@@ -54,8 +54,8 @@ fn random_programs_are_the_simulators() {
     assert_eq!(card.context().take_errors(), []);
 }
 
-/// Every index wrong, of two streams at a time: each wait tells of its stream's operations in turn,
-/// with the first index.
+/// Every index is wrong, in operations of two streams. Each wait on a stream reports one operation of
+/// that stream, in order, with its first index.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn many_wrong_indices_at_once() {
@@ -65,7 +65,7 @@ fn many_wrong_indices_at_once() {
     let wrong: Vec<i64> = (0..4_000_000).map(|at| 1000 + at).collect();
     let by = Array::from_slice(&streams[0], &[wrong.len()], &wrong).unwrap();
     streams[0].synchronize().unwrap();
-    // Rows end at another element than the other stream's, so that neither is taken for the other.
+    // The second stream begins at another index, so that its errors differ from the first stream's.
     let all = [by.view(), by.slice_axis(0, 7..).unwrap()];
     for round in 0..20 {
         let mut taken = Vec::new();
@@ -74,7 +74,7 @@ fn many_wrong_indices_at_once() {
                 taken.push(x.take(stream, by, 0, OutOfRange::Error).unwrap());
             }
         }
-        // The first or the second stream first.
+        // The first or the second stream is waited for first, in turn.
         let mut order = [(0, 1000), (1, 1007)];
         order.rotate_left(round % 2);
         for (stream, first) in order {
@@ -89,21 +89,21 @@ fn many_wrong_indices_at_once() {
     }
 }
 
-/// Many operations before a wait: each is told of, the first one first, and in its time.
+/// Enqueues many wrong operations before the first wait. Each wait then reports one of them, in order.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn many_wrong_operations_before_a_wait() {
     gathers::tells_of_many(&stream(), 3000);
 }
 
-/// Axes that do not join, more than a launch has.
+/// Picks from an array whose axes do not join and are more than one launch takes.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn an_array_of_very_many_axes() {
     gathers::picks_from_very_many_axes(&stream());
 }
 
-/// A selection that takes several launches goes on where the one before it ended.
+/// Selects in several launches: each launch continues where the launch before it ended.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn a_selection_of_several_launches() {
@@ -115,7 +115,7 @@ fn a_selection_of_several_launches() {
     let numbers = |count: i64| Array::<i64, _>::arange(&stream, 0, count, 1).unwrap();
     let x = numbers(end).map(&stream, |x| x.remainder(251).cast::<u8>()).unwrap();
     let found = x.extract(&stream, &mask).unwrap();
-    // The second and the third of three numbers.
+    // The test selects the second and the third of every three numbers.
     let kept = end - (end + 2) / 3;
     assert_eq!(found.shape(), [usize::try_from(kept).unwrap()]);
     let due = numbers(kept);
@@ -125,7 +125,7 @@ fn a_selection_of_several_launches() {
     assert!(bool::from(same.all(&stream, ..).unwrap().item(&stream).unwrap()));
 }
 
-/// Microseconds of the fastest of several runs of five calls.
+/// The time of a call in microseconds, in the fastest of several batches of five calls.
 fn time(stream: &StreamHandle<CudaDevice>, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     const CALLS: usize = 5;
     work()?;
@@ -143,8 +143,8 @@ fn time(stream: &StreamHandle<CudaDevice>, mut work: impl FnMut() -> Result<()>)
     Ok(best * 1e6)
 }
 
-/// Bytes read and written, indices included, a second, beside a copy of as many bytes as are moved:
-/// lines of JSON, for `bench/record.py`.
+/// Prints bytes per second, read and written, indices included, beside the speed of a copy: lines of
+/// JSON for `bench/record.py`.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn speeds() {
@@ -154,7 +154,7 @@ fn speeds() {
     let mut to = Array::<f32, _>::zeros(&stream, &[BYTES / 4]).unwrap();
     let memcpy = time(&stream, || to.view_mut().copy_from(&stream, &from)).unwrap();
     let memcpy_gbps = 2.0 * BYTES as f64 / memcpy / 1e3;
-    // Behind what the test runner has printed of this line.
+    // The test runner has printed the beginning of this line, so that it must end first.
     println!();
     let show = |what: &str, bytes: usize, us: f64| {
         let gbps = bytes as f64 / us / 1e3;

@@ -2,8 +2,8 @@
 //! behaviour where its documentation is silent: ranges that share a page, copies that leave a
 //! pinned range.
 //!
-//! Needs a CUDA device, so each test is ignored by default; one at a time, since some ask what the
-//! whole process uses:
+//! Needs a CUDA device, so each test is ignored by default. Tests run one at a time, since some measure
+//! the memory of the whole process:
 //! `cargo test -p devarray-cuda --test card -- --ignored hardware_host:: --test-threads=1`. Without
 //! a device they fail; none is skipped.
 #![expect(clippy::unwrap_used, reason = "tests")]
@@ -42,7 +42,7 @@ fn pinned_with_every_flag() {
     finish(&context);
 }
 
-/// Alone on the device, in one test: the last takes most of its memory.
+/// These laws run in one test and alone on the device, because the last one takes most of its memory.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn the_ledger_and_what_is_put_off() {
@@ -117,8 +117,8 @@ fn behaviours_known_from_numba() {
     }
 }
 
-/// Parts of one page, pinned one by one in any order, and copies that start in one and end in
-/// another: all come through whole, whatever the driver says about the pinning.
+/// Pins parts of one page one by one, in any order, and copies from one part to another: all bytes
+/// arrive, whatever the driver says about the pinning.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn ranges_that_share_pages() {
@@ -152,7 +152,7 @@ fn ranges_that_share_pages() {
         let pinned = context.device().driver().calls(Function::MemHostUnregister) - before;
         println!("cut {cut}, {len} bytes: the driver pinned {pinned} of 3 ranges that share pages");
     }
-    // Only the middle is pinned: copies of its neighbours start or end in its pages.
+    // Only the middle is pinned. Copies of its neighbours begin or end in its pages.
     let (low, high) = data.split_at_mut(5000);
     let (middle, high) = high.split_at_mut(100);
     let mut back = vec![0_u8; 1 << 20];
@@ -171,7 +171,7 @@ fn ranges_that_share_pages() {
     finish(&context);
 }
 
-/// Copies between two mapped arrays, of every kind of plan, with the host reading between.
+/// Fills a managed array and copies a permuted mapped array to it; then the host reads the managed array.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn strided_work_on_mapped_and_managed_memory() {

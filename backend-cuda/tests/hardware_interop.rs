@@ -1,11 +1,11 @@
-//! Proofs on a real device that the fake driver cannot give: memory of the driver's own and of
-//! another process is the same memory here, two devices reach each other's memory in order, and the
+//! Proves on a real device what the fake driver cannot show: arrays can use memory of the driver and of
+//! another process, two devices access each other's memory in the right order, and the
 //! driver's descriptions of devices are right.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test hardware_interop -- --ignored`. Without a device they then
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_interop::`. Without a device they then
 //! fail; none is skipped. The test of two devices needs two.
-#![allow(unsafe_code)] // stands for other code, and for another process
+#![allow(unsafe_code)] // plays other code and another process
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../core/tests/interop/numba.rs"]
@@ -66,14 +66,14 @@ fn behaviours_known_from_numba() {
     let context = open(0);
     numba::numba_18_repeated_elements_tell_their_strides(&context);
     numba::numba_36_adopted_memory_waits_for_its_producer(&context);
-    // 37, fixed: a stream that is named to other code is never 0, which means none, nor one of the
-    // default streams, 1 and 2.
+    // Behaviour 37 is fixed here: the name of a stream for other code is never 0, which means no stream, nor
+    // 1 or 2, which name the default streams.
     assert!(context.stream().unwrap().raw().raw().addr() > 2);
     numba::numba_38_the_name_of_a_slice_has_its_place(&context);
     finish(&context);
 }
 
-/// Memory of `cuMemAlloc`, freed when it is dropped, which is told.
+/// Memory from `cuMemAlloc`. Its drop frees it, and sets the flag.
 struct DriverMemory(u64, Arc<Driver>, Arc<AtomicBool>);
 
 impl DriverMemory {
@@ -89,7 +89,7 @@ impl DriverMemory {
 
 impl Drop for DriverMemory {
     fn drop(&mut self) {
-        // SAFETY: allocated above, freed once; the context of the test is bound to its thread.
+        // SAFETY: the memory was allocated above, and is freed once; the context of the test is bound to its thread.
         unsafe { self.1.mem_free(self.0) }.unwrap();
         self.2.store(true, Relaxed);
     }
@@ -118,7 +118,7 @@ fn memory_of_the_driver_is_adopted() {
     let context = open(0);
     let stream = context.stream().unwrap();
     let host = [0_u8; 64];
-    // SAFETY: nothing is adopted: the driver says that this is no memory of a device.
+    // SAFETY: nothing is adopted, because the driver says that this is not device memory.
     let refused = unsafe {
         Array::<u8, _>::adopt(&stream, host.as_ptr().addr() as u64, &Layout::new(&[64], &[1], 0).unwrap(), ())
     };
@@ -141,8 +141,8 @@ fn from_hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
-/// The other process: checks what it finds, reverses it, says when that is done, and waits to be
-/// told that it was seen.
+/// The part of the other process: checks the elements, reverses them, exports an event for the end of this work,
+/// and waits until the parent has seen the result.
 fn child() {
     let mut lines = std::io::stdin().lines();
     let remote = RemoteArray::from_bytes(&from_hex(&lines.next().unwrap().unwrap())).unwrap();
@@ -158,7 +158,7 @@ fn child() {
     assert_eq!(again.view().slice_axis(0, ..3).unwrap().to_vec(&stream).unwrap(), found[LEN / 2..][..3]);
     drop(again);
     let reversed = array.view().flip(&[0]).unwrap().to_contiguous(&stream, Order::C).unwrap();
-    // Enough work that the parent is told long before it is done.
+    // The work is long, so that the parent gets the event before the work is done.
     for _ in 0..200 {
         array.view_mut().fill(&stream, 7).unwrap();
         array.view_mut().copy_from(&stream, &reversed.view()).unwrap();
@@ -186,7 +186,7 @@ fn two_processes_share_memory() {
     let numbers: Vec<u32> = (0..u32::try_from(LEN).unwrap()).collect();
     array.view_mut().copy_from_slice(&stream, &numbers).unwrap();
     let exported = array.export(&stream).unwrap();
-    // SAFETY: this process made it itself, so it is refused.
+    // SAFETY: this process exported the memory itself, so opening it is refused.
     let own = unsafe { Array::<u32, _>::open(&stream, exported.array()) }.unwrap_err();
     assert!(matches!(own, Error::Handle { .. }), "{own}");
 
@@ -212,8 +212,8 @@ fn two_processes_share_memory() {
     writeln!(to, "seen").unwrap();
     lines.for_each(drop);
     assert!(other.wait().unwrap().success());
-    // An event that is named by a process that is gone is not opened, and the device stays usable.
-    // SAFETY: the driver refuses it.
+    // An event of a process that has ended cannot be opened, and the device stays usable.
+    // SAFETY: the driver refuses the event.
     println!("an event of a process that is gone: {:?}", unsafe { stream.wait_exported(&event) });
     drop(exported);
     assert_eq!(array.view().slice_axis(0, ..2).unwrap().to_vec(&stream).unwrap(), seen[..2]);
@@ -266,7 +266,7 @@ fn two_devices_reach_each_other() {
     finish(&there);
 }
 
-/// Two variables, and a kernel that writes the second element of one of them to where it is told.
+/// Two variables, and a kernel that stores the second element of one of them at a given address.
 const PTX: &[u8] = b".version 7.0
 .target sm_70
 .address_size 64
@@ -315,7 +315,7 @@ fn constants_are_written_in_the_order_of_streams() {
             .enqueue(|stream| {
                 let null = std::ptr::null_mut();
                 let mut arguments = [(&raw mut address).cast()];
-                // SAFETY: the kernel takes one address, which it writes four bytes to, and reads
+                // SAFETY: the kernel takes one address, writes four bytes to it, and reads
                 // the variable: both are declared.
                 let launched = unsafe {
                     driver.launch_kernel(
@@ -340,7 +340,7 @@ fn constants_are_written_in_the_order_of_streams() {
     assert_eq!(out.to_vec(&one).unwrap(), twice);
     drop(scale);
     symbol_laws::the_module_goes_last(&context, module);
-    // SAFETY: what the driver cannot read it refuses.
+    // SAFETY: the driver refuses an image that it cannot read.
     println!("no module: {}", unsafe { context.load_module(b"nonsense") }.unwrap_err());
     drop((one, two, out));
     finish(&context);

@@ -2,8 +2,8 @@
 //! bytes and no others.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test hardware_joins -- --ignored --nocapture --test-threads=1`.
-//! Also what the sanitizers run: `compute-sanitizer <this binary> random --ignored`.
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_joins:: --nocapture --test-threads=1`.
+//! The sanitizers run this, too: `compute-sanitizer <this binary> hardware_joins::random --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "common/joins.rs"]
@@ -36,7 +36,7 @@ fn random_joins_of_random_layouts() {
     assert_eq!(context.device().take_errors(), []);
 }
 
-/// The share of a contiguous copy's speed that joins and paddings of 256 MiB have.
+/// Prints the speed of joins and paddings of 256 MiB as a share of a contiguous copy's speed.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn speeds() {

@@ -1,7 +1,7 @@
-//! Kernels of the program's own on a card: refusals of the driver, objects left behind, and the
-//! cost of a launch beside the driver's own. Run with `--ignored --nocapture`; without a device it
+//! Tests kernels of a program on a card: errors of the driver, objects that are left behind, and the
+//! cost of a launch beside the driver's own call. Run with `--ignored --nocapture`; without a device it
 //! fails.
-#![allow(unsafe_code)] // declares kernels, and calls the driver beside the library
+#![allow(unsafe_code)] // declares kernels, and calls the driver directly
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::{
@@ -20,7 +20,7 @@ const LAWS: &str = include_str!("../../conformance/kernels/laws.ptx");
 
 devarray::kernel! {
     struct Scale(from: In<u32>, to: Out<u32>, k: u32);
-    // SAFETY: threads below the length of both read an element each and write one.
+    // SAFETY: a thread below the length of both arrays reads one element and writes one.
     image = unsafe { Image::ptx(LAWS, "scale") };
     launch { has_len(from, to.len())?; Grid::elements(to.len(), 128) }
     host { for (at, (to, from)) in (0..).zip(to.iter_mut().zip(from)) { *to = k * from + at } }
@@ -28,7 +28,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct OtherParameters(from: In<u32>, to: Out<u32>, k: u64);
-    // SAFETY: it is never launched: the entry takes 4 bytes for `k`.
+    // SAFETY: it is never launched, because the entry takes 4 bytes for `k`.
     image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128) }
     host { to.fill(from[0] + u32::try_from(k).unwrap_or(0)) }
@@ -36,7 +36,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct FewerParameters(from: In<u32>, to: Out<u32>);
-    // SAFETY: it is never launched: the entry takes one parameter more.
+    // SAFETY: it is never launched, because the entry takes one more parameter.
     image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128) }
     host { to.copy_from_slice(from) }
@@ -58,12 +58,12 @@ devarray::kernel! {
     host { to.fill(0) }
 }
 
-/// The counts of no byte.
+/// A constant whose length differs from the length of the image's table.
 static NOTHING: [u32; 3] = [0; 3];
 
 devarray::kernel! {
     struct OtherTable(from: In<u8>, to: Out<u32>, values: [u32; 8]);
-    // SAFETY: it is never launched: the table of the image has 256 elements.
+    // SAFETY: it is never launched, because the table of the image has 256 elements.
     image = unsafe { Image::ptx(LAWS, "look_up") };
     constants { "squares" => &NOTHING }
     launch { Grid::elements(to.len(), 128) }
@@ -72,7 +72,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct Histogram(bytes: In<u8>, counts: InOut<u32>, blocks: u32, way: u32);
-    // SAFETY: it is launched with those two alone: never, because it takes two parameters fewer.
+    // SAFETY: it is never launched, because the entry takes two parameters fewer.
     image = unsafe { Image::ptx(include_str!("../examples/kernels/histogram.ptx"), "histogram") };
     launch { Grid::new([blocks as usize, 1, 1], [256, 1, 1]) }
     host { for byte in bytes { counts[usize::from(*byte)] += blocks + way } }
@@ -80,7 +80,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct Cooperative(from: In<u32>, to: Out<u32>, k: u32);
-    // SAFETY: threads below the length of both read an element each and write one.
+    // SAFETY: a thread below the length of both arrays reads one element and writes one.
     image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128).cooperative() }
     host { for (at, (to, from)) in (0..).zip(to.iter_mut().zip(from)) { *to = k * from + at } }
@@ -88,7 +88,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct Clustered(from: In<u32>, to: Out<u32>, k: u32);
-    // SAFETY: threads below the length of both read an element each and write one.
+    // SAFETY: a thread below the length of both arrays reads one element and writes one.
     image = unsafe { Image::ptx(LAWS, "scale") };
     launch { Grid::elements(to.len(), 128).cluster([2, 1, 1]) }
     host { for (at, (to, from)) in (0..).zip(to.iter_mut().zip(from)) { *to = k * from + at } }
@@ -96,7 +96,7 @@ devarray::kernel! {
 
 devarray::kernel! {
     struct Greedy(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
-    // SAFETY: it is refused for its shared memory.
+    // SAFETY: it is never launched, because its shared memory is refused.
     image = unsafe { Image::ptx(LAWS, "reverse") };
     launch { Grid::elements(1, 64).shared_bytes(to.len() + from.len()) }
     host { to.fill(from[[0, 0]]) }
@@ -155,7 +155,7 @@ fn what_an_image_or_a_card_does_not_have_is_told() {
         }
     );
     assert_eq!(y.to_vec(&stream).unwrap(), vec![6; 1024]);
-    // A kernel must ask for as much as there is.
+    // A kernel must ask for the maximum, and can use all of it.
     let line: Vec<u8> = (0..most).map(|at| at.to_le_bytes()[0]).collect();
     let from = Array::from_slice(&stream, &[1, most], &line).unwrap();
     let mut to = Array::uninit(&stream, &[1, most]).unwrap();
@@ -189,7 +189,7 @@ fn cooperative_and_clustered_launches() {
     ));
 }
 
-/// A hundred kernels that hold tables, so that the image of each is a module of its own.
+/// A hundred kernels with constants. Each kernel has its own constants, so its image is a module of its own.
 mod many {
     use super::*;
 
@@ -199,7 +199,7 @@ mod many {
         ($($name:ident)*) => {
             $(devarray::kernel! {
                 struct $name(from: In<u8>, to: Out<u32>, values: [u32; 8]);
-                // SAFETY: threads below the length of both read an element each and write one.
+                // SAFETY: a thread below the length of both arrays reads one element and writes one.
                 image = unsafe { Image::ptx(LAWS, "look_up") };
                 constants { "squares" => &SQUARES }
                 launch { has_len(from, to.len())?; Grid::elements(to.len(), 128) }
@@ -249,14 +249,14 @@ fn ten_thousand_launches_of_a_hundred_kernels_leave_nothing_behind() {
         println!("100 kernels loaded in {loaded:?}, 10,000 launches in {:?}", before.elapsed());
         assert_eq!(device.take_errors(), []);
         drop((from, to, stream, context, device));
-        // Opened anew: what the last one left would be missing.
+        // The device is opened again: memory that the last round leaked would be missing.
         left.push(devarray::Device::memory(&free()).unwrap().free_bytes);
     }
     println!("free bytes after each round: {left:?}");
     assert!(left[2] >= left[1], "each round leaves as much as the one before");
 }
 
-/// Microseconds of a call, the median of batches.
+/// The median time of a call in microseconds, over batches of calls.
 fn microseconds(mut call: impl FnMut(), mut wait: impl FnMut()) -> f64 {
     let mut batches: Vec<f64> = (0..31)
         .map(|_| {
@@ -300,7 +300,7 @@ fn a_launch_costs_little_more_than_the_drivers() {
             ptr::from_ref(&len).cast_mut().cast(),
             ptr::from_ref(&k).cast_mut().cast(),
         ];
-        // SAFETY: the parameters are the entry's; the arrays live until the stream was waited for.
+        // SAFETY: the parameters fit the entry; the arrays live until the stream has been waited for.
         unsafe {
             driver.launch_kernel(
                 function,
@@ -342,9 +342,9 @@ fn a_function_that_cudarc_loaded_stands_in_for_the_image() {
         let module = CudaContext::new(0).unwrap().load_module(Ptx::from_src(LAWS)).unwrap();
         module.load_function(entry).unwrap()
     };
-    // SAFETY: it is refused: the function takes other parameters.
+    // SAFETY: it is refused, because the function takes other parameters.
     let refused = unsafe { device.launch_with::<Scale>(load("reverse")) };
-    // It takes one parameter more too; the first that differs names an argument.
+    // The function also takes one more parameter; the error names the first argument that differs.
     let size = KernelError::ParameterSize { index: 4, argument: "k", declared_bytes: 4, found_bytes: 8 };
     assert_eq!(error(refused), size);
     // SAFETY: the function is the entry of the image.
@@ -352,7 +352,7 @@ fn a_function_that_cudarc_loaded_stands_in_for_the_image() {
     Scale::launch(&stream, &x, &mut y, 3).unwrap();
     assert!(y.to_vec(&stream).unwrap().into_iter().eq((0..1024).map(|at| 15 + at)));
     assert_eq!(device.loaded_images(), 0, "the image was not needed");
-    // Another one takes its place while launches of the first are on their way.
+    // Another function takes its place while launches of the first are in flight.
     for k in 0..100 {
         Scale::launch(&stream, &x, &mut y, k).unwrap();
         // SAFETY: as above.

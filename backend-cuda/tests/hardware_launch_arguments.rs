@@ -1,4 +1,4 @@
-//! Arguments of kernels on a card: many of them, and some without elements. Run with `--ignored`;
+//! Tests kernels with many arguments, and with arguments without elements, on a card. Run with `--ignored`;
 //! without a device it fails.
 #![allow(unsafe_code)] // declares a kernel
 #![allow(clippy::unwrap_used)] // tests
@@ -11,8 +11,8 @@ use devarray::{
 use devarray_cuda::CudaDevice;
 use devarray_mock::MockDevice;
 
-/// `to[0]`: the values, each times its place from 1 on. `to[1]`: the element at the end of `bytes`,
-/// or 77 if there is none. `to[2]`: the extents of `dense` as digits. `to[3]`: the strides of
+/// Writes to `to[0]` the sum of the values, each times its position from 1 on; to `to[1]` the last element of
+/// `bytes`, or 77 if there is none; to `to[2]` the extents of `dense` as digits; to `to[3]` the strides of
 /// `strided` as digits.
 const MANY: &str = "
 .version 7.0
@@ -96,7 +96,7 @@ fn told<D: Launch>(stream: &StreamHandle<D>, bytes: &[u8], rows: usize) -> Vec<u
     to.to_vec(stream).unwrap()
 }
 
-/// The simulator's findings, where the host function has said so.
+/// Checks the results on the simulator, which runs the host function and finds no mistake in it.
 #[test]
 fn many_arguments_and_none_of_some_on_the_simulator() {
     let device = MockDevice::builder().check_kernels(true).build();

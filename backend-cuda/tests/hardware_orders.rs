@@ -1,8 +1,8 @@
-//! Proves on a real device that order, search, counts and sums by index equal the CPU's, to the bit.
+//! Proves on a real device that sorts, searches, counts and sums by index equal the CPU's, to the bit.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_orders:: --nocapture
-//! --test-threads 1`. `CASES` and `FIRST` set how many random calls, and the first one's number.
+//! --test-threads 1`. `CASES` sets the number of random calls, and `FIRST` the number of the first one.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use devarray::{
@@ -18,7 +18,7 @@ use devarray_host::HostDevice;
 
 use super::shards::number;
 
-/// An input: its type, its shape, its bytes, and whether its axes are turned.
+/// An input: its type, its shape, its bytes, and whether it is transposed.
 type Input = (ElementType, Vec<usize>, Vec<u8>, bool);
 
 /// A call and its inputs.
@@ -28,7 +28,7 @@ struct Drawn {
     inputs: Vec<Input>,
 }
 
-/// Any bits, few values, or values near each other.
+/// Makes elements with random bits, elements with few different values, or elements whose bits differ little.
 fn bytes(rng: &mut Rng, of: ElementType, len: usize) -> Vec<u8> {
     let item = of.len_bytes();
     let words: Vec<u64> = (0..1 + rng.below(9)).map(|_| rng.bits()).collect();
@@ -51,7 +51,7 @@ fn input(rng: &mut Rng, of: ElementType, shape: &[usize]) -> Input {
     (of, shape.to_vec(), bytes(rng, of, shape.iter().product()), turned)
 }
 
-/// Whole numbers from `from` on, seldom one that is outside.
+/// Makes indices from `from` to `end`, without `end`; sometimes some are `end`, which is out of range.
 fn indices(rng: &mut Rng, of: ElementType, len: usize, (from, end): (i64, i64)) -> Input {
     let wrong = rng.below(8) == 0;
     let span = end.saturating_sub(from).max(1).cast_unsigned();
@@ -66,7 +66,7 @@ fn index_type(rng: &mut Rng) -> ElementType {
     [ElementType::I32, ElementType::U32, ElementType::I64][rng.below(3)]
 }
 
-/// A shape of one to three axes, now and then of many elements.
+/// Draws a shape of one to three axes, sometimes with many elements.
 fn shape(rng: &mut Rng) -> Vec<usize> {
     let most = [40, 3_000, 20_000, 150_000][rng.below(4)];
     let mut left = 1 + rng.below(most);
@@ -155,7 +155,7 @@ fn draw(rng: &mut Rng) -> Drawn {
     Drawn { call, inputs }
 }
 
-/// Rows of a few lengths, most often short, now and then with an index that is outside.
+/// Draws a product of a sparse matrix whose rows have a few lengths. Sometimes an index is out of range.
 fn sparse(rng: &mut Rng, of: ElementType) -> (Call, Vec<Input>) {
     let lengths: Vec<usize> =
         (0..1 + rng.below(4)).map(|_| [0, 5, 10, 40, 300, 600, 1500, 40_000][rng.below(8)]).collect();
@@ -167,7 +167,7 @@ fn sparse(rng: &mut Rng, of: ElementType) -> (Call, Vec<Input>) {
     }
     let last = offsets[offsets.len() - 1];
     if rng.below(4) == 0 {
-        // Rows without elements: the others, of any length, count as short on average.
+        // Appends rows without elements. Then the average row is short, though other rows may be long.
         offsets.resize(offsets.len() + rng.below(30_000), last);
     }
     let len = last + rng.below(4);
@@ -188,7 +188,7 @@ fn sparse(rng: &mut Rng, of: ElementType) -> (Call, Vec<Input>) {
     (Call::CsrDot, vec![input(rng, of, &[len]), columns, offsets, input(rng, of, &x)])
 }
 
-/// Elements in their order, by the CPU.
+/// Sorts elements on the CPU.
 fn sorted(elements: Vec<u8>, of: ElementType) -> Vec<u8> {
     let stream = Context::new(HostDevice::new()).unwrap().stream().unwrap();
     let len = elements.len() / of.len_bytes();
@@ -197,7 +197,7 @@ fn sorted(elements: Vec<u8>, of: ElementType) -> Vec<u8> {
     made[0].view().to_bytes(&stream).unwrap()
 }
 
-/// The results of a call on a device, or how it fails.
+/// The results of a call on a device, or its error.
 fn made<D: Compute>(stream: &StreamHandle<D>, drawn: &Drawn) -> Result<Vec<Vec<u8>>, String> {
     let told = |error: devarray::Error| {
         let text = error.to_string();
@@ -222,7 +222,7 @@ fn made<D: Compute>(stream: &StreamHandle<D>, drawn: &Drawn) -> Result<Vec<Vec<u
         .collect();
     let results = drawn.call.apply(stream, &views).map_err(told)?;
     let waited = stream.synchronize().map_err(told);
-    // Results that are not wrong are there even then.
+    // Even if the wait fails, all results that are not wrong have their values.
     let bytes = results.iter().map(|result| result.view().to_bytes(stream).unwrap()).collect();
     waited.map(|()| bytes)
 }
@@ -251,7 +251,7 @@ fn random_calls_are_the_cpus() {
     println!("{cases} random calls equal the CPU's, {refused} of them errors: {by_name:?}");
 }
 
-/// Without a device: what is drawn here are calls, and most of them give results.
+/// Needs no device: the drawn calls are valid, and most of them give results.
 #[test]
 fn most_of_what_is_drawn_is_a_call() {
     let cpu = Context::new(HostDevice::new()).unwrap().stream().unwrap();

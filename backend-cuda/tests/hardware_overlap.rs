@@ -1,9 +1,9 @@
-//! Proves on a real device that copies of one stream see each other though their launches overlap,
-//! and that they would not if the kernels did not wait.
+//! Proves on a real device that copies of one stream see each other's results although their launches overlap,
+//! and that they would not see them if the kernels did not wait.
 //!
-//! Launches overlap on generation 9; on others the same chains hold, waits or not. Needs a CUDA
+//! Launches overlap on generation 9; on others the chains are right with and without waits. Needs a CUDA
 //! device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test card -- --ignored --test-threads=1`. Without one they fail;
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_overlap:: --test-threads=1`. Without one they fail;
 //! none is skipped.
 #![allow(unsafe_code)] // takes the wait out of the kernels; opens unchecked streams for the twin that must fail
 #![expect(clippy::unwrap_used, reason = "tests")]
@@ -27,20 +27,20 @@ static REAL: OnceLock<Table> = OnceLock::new();
 const WAIT: u64 = 0x782e;
 const NOTHING: u64 = 0x7918;
 
-/// Loads machine code with every wait taken out.
+/// Loads machine code from which every wait is removed.
 unsafe extern "C" fn load_without_waits(module: *mut CUmodule, image: *const c_void) -> i32 {
     let load = REAL.get().unwrap().module_load_data.unwrap();
     let word = |at: usize| {
-        // SAFETY: an image has a header of 64 bytes at least, or text as long; what the header says
-        // is there.
+        // SAFETY: an image is a text or has a header, of 64 bytes at least; the parts that the header names
+        // are there.
         unsafe { image.cast::<u64>().wrapping_add(at).read_unaligned() }
     };
     if word(0).to_le_bytes()[..4] != *b"\x7fELF" {
-        // SAFETY: passed on.
+        // SAFETY: the arguments are passed on unchanged.
         return unsafe { load(module, image) };
     }
-    // A table of segments and one of sections end the file: their offsets, and the lengths and
-    // numbers of their entries.
+    // A table of segments and a table of sections end the file. The header has their offsets, and the length
+    // and number of their entries.
     let number = |at: usize| {
         usize::from(u16::from_le_bytes([0, 1].map(|k| word((at + k) / 8).to_le_bytes()[(at + k) % 8])))
     };
@@ -52,7 +52,7 @@ unsafe extern "C" fn load_without_waits(module: *mut CUmodule, image: *const c_v
     for word in words.iter_mut().filter(|word| **word == WAIT) {
         *word = NOTHING;
     }
-    // SAFETY: the same image, as long; the driver copies it before it returns.
+    // SAFETY: the image has the same length; the driver copies it before it returns.
     unsafe { load(module, words.as_ptr().cast()) }
 }
 
@@ -64,7 +64,7 @@ fn device(waiting: bool) -> CudaDevice {
     REAL.get_or_init(|| *driver.table());
     let mut table = *driver.table();
     table.module_load_data = Some(load_without_waits);
-    // SAFETY: the driver's own functions, but that copies are not ordered: every access stays
+    // SAFETY: these are the driver's own functions, except that copies are not ordered; every access stays
     // inside live arrays.
     let driver: Arc<Driver> = unsafe { Driver::new(table) };
     CudaDevice::open_with(&driver, 0).expect("a CUDA device is needed")
@@ -78,21 +78,21 @@ fn overlap(device: &CudaDevice) -> bool {
 type Stream = StreamHandle<CudaDevice>;
 type Square = Array<u32, CudaDevice>;
 
-/// One copy of a square to another, on the device and in words of the host: element `(i, j)` of the
-/// copy equals the element of the source.
+/// A copy of a square to another square, on the device and on the host's vector: element `(i, j)` of the
+/// copy equals one element of the source.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// By tiles.
+    /// A copy by tiles.
     Turn,
-    /// By rows.
+    /// A copy by rows.
     Flip,
-    /// By the driver.
+    /// A copy by the driver.
     Plain,
-    /// By single elements, or few: every second column of both sides, and then the others.
+    /// A copy by single elements or few: every second column of both sides, and then the other columns.
     Columns,
 }
 
-/// Each kind after each other.
+/// The steps of a round. Each kind of step follows itself, and two or three of the other kinds.
 const STEPS: [Step; 14] = {
     use Step::{Columns, Flip, Plain, Turn};
     [Turn, Turn, Flip, Flip, Turn, Plain, Plain, Flip, Columns, Columns, Turn, Columns, Plain, Turn]
@@ -126,8 +126,8 @@ impl Step {
     }
 }
 
-/// Copies a square to and fro between two arrays. Each copy reads the result of the one before and
-/// overwrites its source. Returns whether the end is right.
+/// Copies a square back and forth between two arrays. Each copy reads the result of the copy before it and
+/// overwrites the source of that copy. Returns whether the result is right.
 fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
     let context = Context::new(device).unwrap();
     let stream = context.stream().unwrap();
@@ -135,12 +135,12 @@ fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
         (0..n * n).map(|k| u32::try_from(k).unwrap().wrapping_mul(0x9e37_79b1)).collect();
     let mut from = Array::from_slice(&stream, &[n, n], &host).unwrap();
     let mut to = Square::zeros(&stream, &[n, n]).unwrap();
-    // Kernels are loaded before it begins.
+    // The kernels are loaded before the chain begins.
     for step in STEPS {
         step.enqueue(&stream, &mut to, &from);
     }
     stream.synchronize().unwrap();
-    // The stream is late, so that launches follow each other on the device as closely as they can.
+    // Copies of large arrays delay the stream, so that the launches then follow each other closely.
     let [mut there, here] = [0_u8, 1].map(|k| Array::full(&stream, &[256 << 20], k).unwrap());
     stream.synchronize().unwrap();
     for _ in 0..60 {
@@ -156,7 +156,7 @@ fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
     }
     let expected = if overlap(context.device()) { 14 * rounds as u64 } else { 0 };
     assert_eq!(launches() - before, expected, "launches that may overlap");
-    // The element that a round puts at each place.
+    // The position of the element that a round puts at each place.
     let places: Vec<u32> = (0..).take(n * n).collect();
     let round = STEPS.iter().fold(places, |places, step| step.on_host(n, &places));
     for _ in 0..rounds {
@@ -173,7 +173,7 @@ fn copies_of_one_stream_see_each_other() {
     }
 }
 
-/// The twin: the same without the waits.
+/// The twin: without the waits, the chains are wrong.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn copies_that_do_not_wait_do_not_see_each_other() {
@@ -184,8 +184,8 @@ fn copies_that_do_not_wait_do_not_see_each_other() {
     }
 }
 
-/// A copy, then a wait for another stream's late work, then a copy of what that wrote: whether the
-/// second copy saw it.
+/// Enqueues a copy, a wait for late work of another stream, and a copy of that work's result. Returns whether the
+/// second copy saw the result.
 fn an_edge_between_launches_is_kept(tracked: bool) -> bool {
     let context = Context::new(device(true)).unwrap();
     let n = 256;

@@ -1,8 +1,8 @@
-//! Finds out on a real device whether the driver keeps a page locked while one of several ranges
-//! that share it is registered: threads register, copy and unregister neighbours in one page at a
+//! Shows on a real device whether the driver keeps a page locked while one of several ranges
+//! that share it is registered: several threads register, copy and unregister neighbours in one page at the same
 //! time.
 //!
-//! Needs a CUDA device, so it is ignored by default; run it alone, since a failure is one of the
+//! Needs a CUDA device, so it is ignored by default. Run it alone, since a failure breaks the
 //! whole process:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_pages:: --nocapture`.
 //! Without a device it fails.
@@ -15,7 +15,7 @@ use devarray::{Context, backend::Device};
 use devarray_cuda::{CudaDevice, driver::Function};
 use shared_pages::{Load, neighbours_end_while_others_copy};
 
-/// Copies that take from well below the time of a registration to well above it.
+/// The longest copies take much longer than a registration, and the shortest ones much less.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn neighbours_in_a_page_end_while_others_copy() {
@@ -32,8 +32,8 @@ fn neighbours_in_a_page_end_while_others_copy() {
              {ended} were ended"
         );
         assert!(short > 0, "no neighbour ended meanwhile");
-        // A range that the driver refuses, as if it were registered already, is copied as it is:
-        // none of these overlaps another.
+        // If the driver refuses a range because it seems registered already, the range is copied without a
+        // registration. These ranges do not overlap, so the driver must accept all of them.
         assert_eq!(registered, ended, "the driver takes ranges byte by byte, and so all of them");
     }
     assert_eq!(context.device().take_errors(), []);

@@ -1,6 +1,6 @@
-//! Ranks that are processes, each with a device: by NCCL, with the bits of vectors, and what a killed rank leaves.
+//! Tests ranks that are processes with a device each, through NCCL: random programs, and the end of a killed rank.
 //!
-//! Takes two CUDA devices or more, and NCCL, so each test is ignored by default:
+//! Needs two CUDA devices or more, and NCCL, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_processes:: --nocapture
 //! --test-threads 1`.
 #![expect(clippy::unwrap_used, reason = "tests")]
@@ -22,9 +22,9 @@ use devarray::{
 use devarray_conformance::rank_programs::{Functions, RankProgram};
 use devarray_cuda::CudaDevice;
 
-/// The task of a started process.
+/// The variable that names the task of a started process.
 const TASK: &str = "DEVARRAY_TEST_TASK";
-/// For how long ranks wait for each other.
+/// The longest time that ranks wait for each other.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 type Ranks = Communicator<CudaDevice>;
@@ -33,7 +33,7 @@ fn count(name: &str, normally: usize) -> usize {
     env::var(name).map_or(normally, |text| text.parse().unwrap())
 }
 
-/// The part of a started process. Alone it does nothing.
+/// Runs the task of a started process. Without a task it does nothing.
 #[test]
 #[ignore = "started by the others"]
 fn child() {
@@ -63,7 +63,7 @@ fn programs(mut ranks: Ranks) {
     println!("{count} programs");
 }
 
-/// Never takes a result that is not one: the wait for it fails.
+/// Makes exchanges until one fails. A wait either gives the right sum or fails.
 fn exchange_until_one_is_gone(mut ranks: Ranks, stream: &StreamHandle<CudaDevice>) {
     let own = Array::full(stream, &[1 << 20], 1.0_f32).unwrap();
     let due = ranks.ranks() as f32;
@@ -163,7 +163,7 @@ fn programs_of_processes_have_the_bits_of_vectors() {
     }
 }
 
-/// If a process is killed, each other one gets an error and exits, and no wait returns a wrong sum.
+/// If a process is killed, each other process gets an error and exits, and no wait returns a wrong sum.
 #[test]
 #[ignore = "needs two CUDA devices and NCCL"]
 fn the_others_are_told_of_a_killed_process_and_end() {
@@ -174,7 +174,7 @@ fn the_others_are_told_of_a_killed_process_and_end() {
         for rank in 0..ranks {
             started.wait_for(rank, "ready");
         }
-        // At another time in the exchange.
+        // Each round kills at another time in the exchange.
         thread::sleep(Duration::from_micros(137 * (round as u64 % 16)));
         started.children[victim].kill().unwrap();
         let begun = Instant::now();

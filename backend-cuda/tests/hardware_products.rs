@@ -1,9 +1,9 @@
-//! Proves on a real device that functions of products, and products onto what is there, equal the CPU's, to
-//! the bit; and times a bias with a `maximum` behind a product.
+//! Proves on a real device that functions of products, and products that are added to existing elements, equal the
+//! CPU's, to the bit. Times a product with a bias and a `maximum`.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_products:: --nocapture
-//! --test-threads 1`. `CASES` and `FIRST` set how many random calls, and the first one's number.
+//! --test-threads 1`. `CASES` sets the number of random calls, and `FIRST` the number of the first one.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use devarray::{Array, Context, StreamHandle};
@@ -31,7 +31,7 @@ fn functions_of_products_equal_the_cpu() {
     println!("{cases} products with what follows: the bits of the CPU");
 }
 
-/// The least time of some calls, in milliseconds.
+/// The least time of several calls, in milliseconds.
 fn milliseconds(stream: &StreamHandle<CudaDevice>, mut call: impl FnMut()) -> f32 {
     (0..12)
         .map(|_| {

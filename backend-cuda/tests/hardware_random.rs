@@ -1,5 +1,5 @@
-//! Proves on a real device that random numbers equal the simulator's, and shows how fast they
-//! are made.
+//! Proves on a real device that random numbers equal the simulator's, and times
+//! them.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_random:: --nocapture
@@ -39,8 +39,8 @@ fn numbers_are_the_simulators() {
     }
 }
 
-/// Two normal numbers of a counter and a constant, for every counter of 2^24: the bits of both,
-/// folded.
+/// Makes pairs of normal numbers from 2^22 random words and three constants, and folds the bits of all
+/// numbers into a digest.
 fn digest<D: Compute>(stream: &StreamHandle<D>) -> Result<u64> {
     let mut words = Array::<u32, D>::uninit(stream, &[1 << 22])?;
     random::bits_into(stream, &mut words.view_mut(), Key::new(77))?;
@@ -63,7 +63,7 @@ fn many_pairs_are_the_simulators() {
     assert_eq!(digest(&stream()).unwrap(), digest(&simulated).unwrap());
 }
 
-/// Gigabytes a second that are written, of the fastest of several.
+/// Prints the gigabytes per second that are written, in the fastest of several calls.
 fn speed<T: Computable>(
     stream: &StreamHandle<CudaDevice>,
     name: &str,

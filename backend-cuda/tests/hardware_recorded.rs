@@ -1,8 +1,8 @@
-//! How fast recorded work is launched on a card, and that it is launched as one.
+//! Times launches of recorded work on a card, and tests that it is launched as one graph.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_recorded:: --nocapture
-//! --test-threads 1`. That its values are right is shown by the laws `W01` to `W06`, and `K11` for kernels.
+//! --test-threads 1`. The laws `W01` to `W06`, and `K11` for kernels, show that its values are right.
 #![allow(unsafe_code)] // declares a kernel
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ use devarray_cuda::CudaDevice;
 
 devarray::kernel! {
     struct Scale(from: In<u32>, to: Out<u32>, k: u32);
-    // SAFETY: threads below the length of both read an element each and write one.
+    // SAFETY: a thread below the length of both arrays reads one element and writes one.
     image = unsafe { Image::ptx(include_str!("../../conformance/kernels/laws.ptx"), "scale") };
     launch { has_len(from, to.len())?; Grid::elements(to.len(), 128) }
     host { for (at, (to, from)) in (0..).zip(to.iter_mut().zip(from)) { *to = k * from + at } }
@@ -26,7 +26,7 @@ fn stream() -> StreamHandle<CudaDevice> {
     Context::new(CudaDevice::open(0).unwrap()).unwrap().stream().unwrap()
 }
 
-/// Microseconds of one of many calls in a row: of the host alone, and with the device.
+/// The least time of a call in microseconds, where many are made in a row: on the host alone, and with the device.
 fn microseconds(s: &StreamHandle<CudaDevice>, times: u32, mut call: impl FnMut()) -> (f64, f64) {
     let mut least = (f64::INFINITY, f64::INFINITY);
     for _ in 0..12 {
@@ -41,7 +41,7 @@ fn microseconds(s: &StreamHandle<CudaDevice>, times: u32, mut call: impl FnMut()
     least
 }
 
-/// Kernels of one's own are part of the graph; their image is loaded while it is made.
+/// Kernels of the program are part of the graph. Their image is loaded while the graph is made.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn kernels_are_captured() {
@@ -70,7 +70,7 @@ fn kernels_are_captured() {
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn chains_of_additions() {
     let s = stream();
-    // The first time of each warms up.
+    // The first round of each length warms up.
     for (round, len) in [(0, 1 << 10), (0, 1 << 18), (1, 1 << 10), (1, 1 << 18)] {
         for count in [10, 50] {
             let y = Array::full(&s, &[len], 1.0_f32).unwrap();
@@ -98,7 +98,7 @@ fn chains_of_additions() {
                 chain.launch(&s, (&y, &mut v)).unwrap();
             }
             assert_eq!(v.to_vec(&s).unwrap(), vec![3.0 * count as f32; len]);
-            // From an empty queue, which does not fill.
+            // These few launches start with an empty queue and do not fill it.
             let (host, _) = microseconds(&s, 8, || chain.launch(&s, (&y, &mut v)).unwrap());
             let (_, whole) = microseconds(&s, 100, || chain.launch(&s, (&y, &mut v)).unwrap());
             if round == 0 {
@@ -117,7 +117,7 @@ fn chains_of_additions() {
     }
 }
 
-/// Fifty additions in a graph of the driver, by its own calls alone: what a recording cannot be faster than.
+/// Launches fifty additions in a graph by the driver's own calls: a recording cannot be faster than this.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn fifty_nodes_by_the_driver_alone() {

@@ -1,10 +1,10 @@
 //! Proves on a real device that reductions and scans give the bits that core's interpreter
-//! and the CPU give, and shows how fast.
+//! and the CPU give, and times them.
 //!
 //! Needs a CUDA device, so each test is ignored by default: `cargo test --release -p devarray-cuda
-//! --test card -- --ignored hardware_reductions:: --nocapture --test-threads 1`. `CASES` and
-//! `FIRST` set how many random reductions are computed, and the first one's number, `LAYOUTS` in how
-//! many other layouts of the same elements each; `SPEED` selects the timed cases whose names contain
+//! --test card -- --ignored hardware_reductions:: --nocapture --test-threads 1`. `CASES` sets the
+//! number of random reductions, and `FIRST` the number of the first one. `LAYOUTS` sets the number of
+//! other layouts of the same elements for each; `SPEED` selects the timed cases whose names contain
 //! it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -47,7 +47,7 @@ fn random_reductions_of_random_layouts() {
     });
 }
 
-/// Rows so long that parts have parts of parts, or that very many tiles wait for one another.
+/// Reduces rows so long that their parts have parts again, or that very many tiles wait for each other.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn long_rows() {
@@ -77,8 +77,8 @@ fn long_rows() {
     assert_eq!(device.take_errors(), []);
 }
 
-/// Deviations from means in one launch, and scans whose tiles are in some groups, so often
-/// that blocks meet in different orders.
+/// Computes deviations from means in one launch, and scans whose tiles form several groups. Repeats them
+/// often, so that blocks run in different orders.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn rows_that_stay_in_registers_and_tiles_that_wait() {
@@ -109,8 +109,8 @@ fn rows_that_stay_in_registers_and_tiles_that_wait() {
     assert_eq!(device.take_errors(), []);
 }
 
-/// Softmax, norms, products and distances of every float type: rows that one launch keeps, and
-/// others.
+/// Computes softmax, norms, products and distances for every float type. One launch is enough for some of
+/// the rows; the others take several steps.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn functions_of_several_steps() {

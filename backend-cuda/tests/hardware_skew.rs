@@ -1,4 +1,4 @@
-//! Counts keep their speed when most elements are equal, on a real device.
+//! Tests on a real device that counts keep their speed when most elements are equal.
 //!
 //! Needs a CUDA device, so it is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_skew:: --nocapture`.
@@ -8,7 +8,7 @@ use devarray::{Array, Context, StreamHandle, function::WholeNumber};
 use devarray_conformance::Rng;
 use devarray_cuda::CudaDevice;
 
-/// The least time of some counts, in milliseconds, and the counts.
+/// The least time of several counts, in milliseconds, and the counts.
 fn counted<I: WholeNumber>(stream: &StreamHandle<CudaDevice>, elements: &[I], n: usize) -> (f32, Vec<i64>) {
     let x = Array::from_slice(stream, &[elements.len()], elements).unwrap();
     let mut counts = Array::<i64, _>::zeros(stream, &[n]).unwrap();

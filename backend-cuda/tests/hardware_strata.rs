@@ -2,9 +2,9 @@
 //! interpreter gives: a million pairs of a function and arrays within ten minutes.
 //!
 //! Needs a CUDA device, so each test is ignored by default: `PAIRS=1000000 cargo test --release -p
-//! devarray-cuda --test card -- --ignored hardware_strata::million --nocapture`. The library writes,
-//! chooses and launches as always; the driver gets many texts at a time as one module, and one
-//! number in 61 a second time as it ships, a module a function.
+//! devarray-cuda --test card -- --ignored hardware_strata::million --nocapture`. The library writes the
+//! texts, chooses kernels and launches them as always. But the driver loads many texts as one
+//! module. One number in 61 runs a second time as a program would run it, with a module per function.
 //!
 //! | variable | meaning | otherwise |
 //! |---|---|---|
@@ -14,8 +14,8 @@
 //! | `PROCESSES` | the number of processes | one a core |
 //! | `NUMBER` | only this number, in this process | |
 //!
-//! Where something is wrong, the test fails at the end, and prints for a few of each process the
-//! function, its operands, and the smallest function it found that is wrong by itself.
+//! If a pair is wrong, the test fails at the end. For a few wrong pairs of each process it prints the
+//! function, its operands, and the smallest function that is wrong by itself.
 
 use std::{env, time::Instant};
 
@@ -30,7 +30,7 @@ use super::{
     },
 };
 
-/// Wrong pairs that one process tells all about.
+/// The most wrong pairs that one process describes in full.
 const TOLD: usize = 3;
 
 struct Opened {
@@ -75,7 +75,7 @@ fn million() {
     }
     if let Some((nth, of)) = shard() {
         let (seconds, of) = (number("SECONDS", 540), usize::try_from(of).unwrap());
-        // Whole cycles of the strata, so that no process has more of what takes long.
+        // Each process gets whole cycles of the strata, so that all processes have equal shares of slow functions.
         let numbers = (nth..cycles).step_by(of).flat_map(|cycle| {
             let from = first + cycle * CYCLE;
             from..from + CYCLE
@@ -100,7 +100,7 @@ fn million() {
         let line =
             text.lines().find_map(|line| line.strip_prefix("shard ")).expect("a process says what it did");
         sums.iter_mut().zip(numbers(line)).for_each(|(sum, number)| *sum += number);
-        // The words of a process about wrong pairs come before its sums.
+        // A process prints its wrong pairs before its sums.
         let told = text.split_once("wrong: ").and_then(|(_, told)| told.split_once("\nstratum "));
         if let Some((told, _)) = told {
             println!("wrong: {told}");
@@ -121,7 +121,7 @@ fn million() {
     assert_eq!(wrong, 0, "pairs are wrong, see above");
 }
 
-/// Checks numbers in this process, and prints what is wrong.
+/// Checks functions in this process, and prints the wrong pairs.
 fn shown(strata: &Strata, numbers: impl Iterator<Item = u64>, has_time: impl Fn() -> bool) -> Counted {
     let opened = Opened::new(None);
     let counted = check(strata, numbers, &opened.devices(), has_time);
@@ -136,7 +136,7 @@ fn shown(strata: &Strata, numbers: impl Iterator<Item = u64>, has_time: impl Fn(
     counted
 }
 
-/// The twin: a mistake in a text is found, and nothing else is.
+/// The twin: many planted mistakes in texts are found, and nothing else is reported.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn planted_mistakes_are_found() {
@@ -148,7 +148,7 @@ fn planted_mistakes_are_found() {
         found += usize::from(counted.faults.iter().any(|fault| fault.number == *number && !fault.alone));
     }
     println!("strata: {found} of {planted} planted mistakes were found");
-    // Some change nothing: both operations give the same of these operands.
+    // Some mistakes change nothing, because both operations give the same result for these operands.
     assert!(planted > 15 && found * 3 > planted, "{found} of {planted} were found");
     for fault in &counted.faults {
         assert!(counted.planted.contains(&fault.number), "{}", told(&strata, fault, &opened.devices()));

@@ -1,10 +1,10 @@
 //! Proves on a real device that copies of every size and alignment move the right bytes and no
-//! others, whichever kernel they take; and that kernels are there soon.
+//! others, with every kernel; and that kernels are loaded soon.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test hardware_tiles -- --ignored --nocapture --test-threads=1`.
-//! Also what the sanitizers run:
-//! `compute-sanitizer --tool racecheck <this binary> sizes --ignored`.
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware_tiles:: --nocapture --test-threads=1`.
+//! The sanitizers run this, too:
+//! `compute-sanitizer --tool racecheck <this binary> hardware_tiles::sizes --ignored`.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[allow(dead_code, reason = "shared with other tests")]
@@ -22,8 +22,8 @@ use devarray::{
 };
 use devarray_cuda::{CudaDevice, MemorySpeed, explain_copy};
 
-/// The destination to which `permute(axes)` of a contiguous array is copied: a contiguous one, its
-/// rows `pad` elements further apart.
+/// Copies `permute(axes)` of a contiguous array to a destination in C order, whose rows are `pad` elements
+/// further apart than contiguous rows.
 fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> Pair {
     let contiguous = |shape: &[usize], pad: usize| {
         let mut strides = vec![1_isize; shape.len()];
@@ -43,9 +43,9 @@ fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> P
     }
 }
 
-/// Shapes for each kernel, of about `len_bytes`: even and odd, rows of multiples of 8 and 4 bytes,
-/// short runs, several axes a run, three a pixel, so few rows that runs go on along them, and rows
-/// so short that they end before the run's axis.
+/// Shapes for each kernel, of about `len_bytes`: even and odd extents, rows of multiples of 8 and 4 bytes, short
+/// runs, runs over several axes, pixels of three elements, so few rows that runs continue along them, and rows
+/// so short that they end before the axis of the run.
 fn pairs(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8, 16] {
@@ -66,9 +66,9 @@ fn pairs(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Shapes of at least `len_bytes` whose runs begin within sectors of memory: at multiples of 16
-/// bytes and, of one byte each, of 8 and 4, in words; not in words; where all runs of a tile begin
-/// at the same place of theirs; and anywhere, in matrices of few columns.
+/// Shapes of at least `len_bytes` whose runs begin inside a sector of memory: at multiples of 16 bytes (and of 8
+/// and 4 bytes for elements of 1 byte), where a copy can move words; likewise, where it cannot move words; at
+/// one position in the sectors for all runs of a tile; and anywhere, in matrices of few columns.
 fn split_sectors(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8] {
@@ -84,15 +84,15 @@ fn split_sectors(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Shapes of about this many bytes whose axes are reversed, and end within sectors of memory:
-/// runs go on over their ends.
+/// Shapes of about `len_bytes` whose axes are reversed. Rows end inside a sector of memory, so runs continue
+/// over the ends of rows.
 fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1_usize, 2, 4, 8] {
         let cells = len_bytes / item_bytes;
         let edge = (1..).find(|edge| edge * edge * edge >= cells).unwrap();
-        // Ends at multiples of 8 bytes and of 4, runs over them of 16 each; of 8 and of 4 each;
-        // anywhere.
+        // Rows end at multiples of 8 and of 4 bytes with runs of 16 bytes over the ends; then with runs of 8 and of 4
+        // bytes; then anywhere.
         let even = edge.next_multiple_of(16);
         let shapes = [
             [even + 8 / item_bytes.min(4), even + 8 / item_bytes.min(4), even + 8],
@@ -106,7 +106,7 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
         ];
         all.extend(shapes.map(|shape| permuted(&shape, &[2, 1, 0], 0, item_bytes)));
         all.push(permuted(&[3, edge | 1, edge / 3, edge], &[0, 3, 2, 1], 0, item_bytes));
-        // Planes with gaps between their rows, from an odd place on.
+        // The planes have gaps between their rows, and begin at an odd position.
         let wide = permuted(&[edge | 1, even, even], &[2, 1, 0], 0, item_bytes);
         let part = |layout: &Layout| layout.slice_axis(0, 3..even - 7).unwrap().slice_axis(1, 1..).unwrap();
         let dst = permuted(&[edge | 1, even - 1, even - 10], &[2, 1, 0], 0, item_bytes).dst;
@@ -115,9 +115,9 @@ fn ends_in_sectors(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Matrices whose rows are all in a tile, of at least `len_bytes`: few rows and many, which spread
-/// over banks or are rotated, one matrix and several that follow each other, columns or rows
-/// backwards.
+/// Matrices of at least `len_bytes` for tiles that hold all rows: few and many rows, which spread over banks or are
+/// rotated; one matrix, and several in a row; reversed columns or
+/// rows.
 fn all_rows(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for (rows, item_bytes) in [(101, 2), (131, 2), (199, 2), (101, 4), (150, 4), (49, 8), (101, 8)] {
@@ -128,7 +128,7 @@ fn all_rows(len_bytes: usize) -> Vec<Pair> {
     }
     for rows in [17, 33, 50, 77, 101, 131, 150, 201, 202, 212, 248, 254, 285, 301, 317, 318, 369] {
         let columns = len_bytes / rows;
-        // Rows of the source apart by odd and even numbers of bytes, and by multiples of 4 and 16.
+        // The distance between rows of the source is an odd number of bytes, an even one, or a multiple of 4 or 16.
         let apart = [columns | 1, (columns | 3) - 1, (columns | 7) - 3, columns.next_multiple_of(16)];
         all.extend(apart.map(|columns| permuted(&[rows, columns], &[1, 0], 0, 1)));
         all.push(permuted(&[3, rows, (columns / 3) | 1], &[0, 2, 1], 0, 1));
@@ -139,7 +139,7 @@ fn all_rows(len_bytes: usize) -> Vec<Pair> {
     all
 }
 
-/// Rows of whole lines of the cache, transposed and not.
+/// Rows that fill whole cache lines, transposed and not.
 fn whole_lines(len_bytes: usize) -> Vec<Pair> {
     let of_width = |item_bytes: usize| {
         let edge = (len_bytes / item_bytes).isqrt().next_multiple_of(128);
@@ -148,7 +148,7 @@ fn whole_lines(len_bytes: usize) -> Vec<Pair> {
         [
             permuted(&[edge, edge + 128], &[1, 0], 0, item_bytes),
             permuted(&[8, edge / 8, edge], &[0, 2, 1], 16 / item_bytes, item_bytes),
-            // The left half, and every second column.
+            // The source is the left half, and then every second column.
             Pair { dst: half.dst.clone(), src: wide.src.slice_axis(1, ..edge).unwrap(), item_bytes },
             Pair {
                 dst: half.dst,
@@ -160,8 +160,8 @@ fn whole_lines(len_bytes: usize) -> Vec<Pair> {
     [1, 2, 4, 8, 16].into_iter().flat_map(of_width).collect()
 }
 
-/// Rows of few bytes that change places, in one group and in several, of about this many bytes;
-/// whole and cut off on both sides.
+/// Short rows that change their order, in one group and in several, of about `len_bytes` in all. Rows are
+/// whole, or cut off on both sides.
 fn rows_that_change_places(len_bytes: usize) -> Vec<Pair> {
     let mut all = Vec::new();
     for item_bytes in [1, 2, 4, 8] {
@@ -173,7 +173,7 @@ fn rows_that_change_places(len_bytes: usize) -> Vec<Pair> {
             let src = whole.slice_axis(2, 1..row + 1).unwrap().slice_axis(1, 1..).unwrap();
             let dst = permuted(&[rows - 1, 11, row], &[1, 0, 2], 0, item_bytes).dst;
             all.push(Pair { dst: dst.clone(), src: src.clone(), item_bytes });
-            // Groups of all but one row each.
+            // The parts leave out the first row of each group.
             let part = |layout: &Layout| layout.slice_axis(1, 1..).unwrap();
             all.push(Pair { dst: part(&dst), src: part(&src), item_bytes });
         }
@@ -218,7 +218,7 @@ fn sizes_large_are_right() {
     }
 }
 
-/// Tiles that overlap along runs over several axes, cut within sectors of memory.
+/// Copies with tiles that overlap along runs over several axes, which begin inside sectors of memory.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn sizes_whose_tiles_reach_back_are_right() {
@@ -232,7 +232,7 @@ fn sizes_whose_tiles_reach_back_are_right() {
         (&[35, 5, 35, 17, 14, 5], &[4, 0, 3, 2, 5, 1], 8),
     ];
     let pairs = cases.map(|(shape, axes, item_bytes)| permuted(shape, axes, 0, item_bytes));
-    // They overlap by whole steps of the second axis, which is more than a sector.
+    // The tiles overlap by whole steps of the second axis, which are longer than a sector.
     let reaches = |pair: &&Pair| {
         let lines = explain_copy(memory, &pair.plan(&device.info().capabilities), 0, 1 << 40);
         let before = lines.iter().find_map(|line| line.split_once(" elements of overlap"));
@@ -244,7 +244,7 @@ fn sizes_whose_tiles_reach_back_are_right() {
     check(pairs.into());
 }
 
-/// Tiles that overlap, in the smallest results that have them.
+/// Copies the smallest results that need tiles that overlap.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn sizes_whose_tiles_overlap_are_right() {
@@ -303,7 +303,7 @@ fn tiles_of_all_rows_are_right() {
     check(all_rows(1 << 18));
 }
 
-/// Few enough for the sanitizers.
+/// Takes few enough shapes for the sanitizers.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn some_tiles_of_all_rows_are_right() {
@@ -320,8 +320,8 @@ fn rows_that_change_places_are_right() {
     }
 }
 
-/// Every second, third and fourth byte of rows of any length, from any place of a vector on, to the
-/// last byte of the source. And many small matrices, whose runs end early.
+/// Copies every second, third and fourth byte of rows of many lengths, from every position in a vector to the last
+/// byte of the source. Also copies many small matrices, whose runs end early.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn sizes_of_steps_and_of_many_matrices_are_right() {
@@ -364,7 +364,7 @@ fn sizes_that_stream_through_are_right() {
     }
 }
 
-/// The figure of a fresh process is the figure of this test alone, with `CUDA_CACHE_DISABLE=1`.
+/// Alone in a process and with `CUDA_CACHE_DISABLE=1`, this test shows the time of a fresh process.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn kernels_are_there_soon() {

@@ -1,5 +1,5 @@
-//! Bytes on the device, whatever they mean: PyArrow's `cuda.Context.buffer_from_data` and
-//! `CudaBuffer` round trip.
+//! Keeps bytes of any meaning on the device: a round trip like `cuda.Context.buffer_from_data` and
+//! `CudaBuffer` of PyArrow.
 //!
 //! ```text
 //! buffer = ctx.buffer_from_data(data)
@@ -7,8 +7,8 @@
 //! buffer.copy_from_host(data, position)
 //! ```
 //!
-//! A buffer is an erased array whose element is one byte. Where a type is known after all, it is
-//! put on once, and checked.
+//! A buffer is an erased array with elements of one byte. Where the program knows the type, one checked
+//! conversion gives the array its type.
 
 use devarray::{Array, Context, Device, ErasedArray, Result, StreamHandle};
 use devarray_mock::MockDevice;
@@ -18,7 +18,7 @@ fn column_bytes(values: &[i32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// Replaces `bytes.len()` bytes from `position` on, as `copy_from_host(data, position)`.
+/// Replaces `bytes.len()` bytes from `position` on, like `copy_from_host(data, position)`.
 fn overwrite<D: Device>(
     stream: &StreamHandle<D>,
     buffer: &mut ErasedArray<D>,

@@ -1,8 +1,8 @@
-//! The quality of the judge, in numbers: random programs that are right, the same with one ordering
-//! edge deleted, and programs as they come, each compared with an oracle by brute force.
+//! Measures the judge: it plays correct random programs, each correct program without one ordering edge, and
+//! arbitrary random programs. It compares every verdict with a brute-force oracle.
 //!
 //! `cargo run --release -p devarray-mock --example edge_deletion -- 100000` takes some minutes;
-//! without a number it tries a thousand of each.
+//! without a number it plays a thousand programs of each kind.
 
 #[path = "edge_deletion/compare.rs"]
 mod compare;
@@ -15,7 +15,7 @@ use std::thread;
 
 use compare::Tally;
 
-/// Operations of a program before edges are put in.
+/// The most operations of a program before edges are inserted.
 const MOST_OPS: usize = 16;
 
 fn main() {

@@ -1,8 +1,8 @@
-//! The cost of judging: schedules a second, the price beside plain copies, memory kept over ten
-//! million operations, and the queue of calls that nobody waits for.
+//! Measures the cost of judging: schedules per second, the time of copies with and without the judge, memory
+//! growth over ten million operations, and the queue of calls that nobody waits for.
 //!
-//! `cargo run --release -p devarray-mock --example figures -- 1`; a larger number divides the work
-//! by it, and without one a thousandth is done, which shows that it works and no figures.
+//! `cargo run --release -p devarray-mock --example figures -- 1`. A larger number N makes the work N times smaller.
+//! Without a number it does a thousandth: this tests that the example runs, and measures nothing.
 
 #[path = "edge_deletion/generator.rs"]
 #[allow(dead_code)] // shared with an example that uses all of it
@@ -23,7 +23,7 @@ fn main() {
     queued(divide);
 }
 
-/// Programs of twelve operations, parsed once and played under many schedules on one core.
+/// Plays programs of twelve operations, which are parsed once, under many schedules on one core.
 fn schedules(divide: u64) {
     let mut programs = Vec::new();
     for seed in 0.. {
@@ -52,7 +52,7 @@ fn schedules(divide: u64) {
     );
 }
 
-/// Copies of 4 MiB between streams, with the judge and without, alternating.
+/// Times copies of 4 MiB between streams, with and without the judge in turn.
 fn price(divide: u64) {
     let run = |judge: bool| {
         let context = Context::new(MockDevice::builder().judge(judge).build()).expect("a device");
@@ -79,8 +79,8 @@ fn price(divide: u64) {
     );
 }
 
-/// Ten million operations on two streams that the host never waits for: the judge forgets what no
-/// longer matters.
+/// Runs ten million operations on two streams without a wait of the host: the judge forgets operations that
+/// can no longer conflict.
 fn kept(divide: u64) {
     let device = MockDevice::builder().schedule(Schedule::Eager).build();
     let context = Context::new(device).expect("a device");
@@ -103,8 +103,8 @@ fn kept(divide: u64) {
     );
 }
 
-/// A hundred thousand small calls that nobody waits for, under the default schedule: the memory
-/// that the host holds, and would hold if nothing ran before somebody waits.
+/// Makes a hundred thousand small calls without a wait, under the default schedule. Measures the memory that
+/// the host holds, and the memory it would hold if no call ran before a wait.
 fn queued(divide: u64) {
     let held = |device: MockDevice| {
         let context = Context::new(device).expect("a device");
@@ -127,7 +127,7 @@ fn rate(count: u64, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64()
 }
 
-/// Memory of the process in use, where the system tells; 0 elsewhere.
+/// The resident memory of the process, or 0 where the system does not tell it.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,13 +1,13 @@
-//! Planting a bug that a GPU shows once in a thousand runs, and finding it at once.
-#![allow(unsafe_code)] // opens unchecked streams, which is where waits can be missing
+//! Plants a bug that a GPU shows once in a thousand runs, and finds it in one run.
+#![allow(unsafe_code)] // opens unchecked streams, because only there can a wait be missing
 
 use devarray::{Array, Context, Device, Result};
 use devarray_mock::{Explore, explore};
 
-/// Uploads on one stream, computes on another: a pipeline that orders its streams by hand.
+/// Uploads on one stream and computes on another. The program orders both streams itself.
 fn pipeline<D: Device>(device: D, waits: bool) -> Result<Vec<f32>> {
     let context = Context::new(device)?;
-    // SAFETY: each access is ordered after the other stream's by events, as long as `waits`
+    // SAFETY: events order each access after the other stream's accesses, as long as `waits`
     // is true.
     let copies = unsafe { context.unchecked_stream() }?;
     // SAFETY: as above.
@@ -26,13 +26,13 @@ fn pipeline<D: Device>(device: D, waits: bool) -> Result<Vec<f32>> {
 }
 
 fn main() {
-    // On an idle device the bug shows nothing; the judge needs one run.
+    // On an idle device the bug has no effect; the judge finds it in one run.
     let failure = Explore::new().run(|device| pipeline(device, false)).expect_err("a wait is missing");
     println!("{failure}");
     let text = failure.to_string();
     assert!(text.starts_with("error[DA01]: write/read race on buffer "));
     assert!(text.contains("help: record an event on stream "));
 
-    // With the wait there, two hundred schedules find nothing.
+    // With the wait in place, two hundred schedules find no mistake.
     explore(1, 200, |device| assert_eq!(pipeline(device, true).expect("nothing fails"), [0.5; 24]));
 }

@@ -1,8 +1,8 @@
-//! The time of gathers and puts on the simulator, beside the time of the loop in core that defines
-//! them: nanoseconds an element, and how many times as long each takes.
+//! Times gathers and puts on the simulator and in the loop of core that defines them. Prints nanoseconds
+//! per element and the ratio of both times.
 //!
-//! `cargo run --release -p devarray-mock --example gathers -- 1`; a larger number divides the sizes
-//! by it, and without one they are small, which shows that it works and no figures.
+//! `cargo run --release -p devarray-mock --example gathers -- 1`. A larger number N makes the sizes N times smaller.
+//! Without a number the sizes are small: this tests that the example runs, and measures nothing.
 #![allow(unsafe_code)] // calls core's loop on memory of its own
 
 use std::time::Instant;
@@ -29,7 +29,7 @@ fn main() {
     }
 }
 
-/// A shuffle of the numbers below `len`, always the same.
+/// Shuffles the numbers below `len`, in the same way in every run.
 fn shuffled(len: usize) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..len).collect();
     let mut state = 1_u64;
@@ -41,11 +41,11 @@ fn shuffled(len: usize) -> Vec<usize> {
     numbers
 }
 
-/// The least time of a call and the wait for it, in nanoseconds an element.
+/// The least time of a call and the wait for it, in nanoseconds per element.
 fn least(len: usize, mut call: impl FnMut()) -> f64 {
     call();
     let mut best = f64::INFINITY;
-    // Small arrays show that it works.
+    // With small arrays, two tries show that the example works.
     let (tries, elements) = if len < 1 << 10 { (2, len) } else { (15, 1 << 16) };
     for _ in 0..tries {
         let rounds = elements.div_ceil(len);
@@ -58,7 +58,7 @@ fn least(len: usize, mut call: impl FnMut()) -> f64 {
     best
 }
 
-/// Core's loop over indices along the first axis of rows of `row` elements of 4 bytes.
+/// Times core's loop over indices along the first axis, with rows of `row` elements of 4 bytes.
 fn on_host<I: Index>(direction: Direction, indices: &mut [I], row: usize) -> f64 {
     let len = indices.len();
     let (mut indexed, mut elements) = (vec![0_u32; len * row], vec![1_u32; len * row]);

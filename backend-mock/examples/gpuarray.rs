@@ -1,4 +1,4 @@
-//! An array on the device, looked at from several sides: PyCUDA's `gpuarray` round trip.
+//! Views one array on the device in several ways, like the round trip with PyCUDA's `gpuarray`.
 //!
 //! ```text
 //! a_gpu = gpuarray.to_gpu(a)
@@ -6,13 +6,13 @@
 //! b_gpu = gpuarray.zeros_like(a_gpu); b_gpu.fill(7)
 //! ```
 //!
-//! Every transform is a view of the same memory; `get` copies exactly the elements of the view,
-//! whatever its strides.
+//! Every transform is a view of the same memory; `get` copies exactly the elements of the view, and the view
+//! may have any strides.
 
 use devarray::{Array, Context, Device, HostArray, Order, Result, StreamHandle, ix};
 use devarray_mock::MockDevice;
 
-/// Every other column, turned: two views, one copy.
+/// Takes every second column and transposes: two views, one copy.
 fn thinned_and_turned<D: Device>(stream: &StreamHandle<D>, a: &Array<f32, D>) -> Result<HostArray<f32>> {
     a.view().index(&ix![.., ..; 2])?.transpose().to_host(stream)
 }
@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     let reshaped = a_gpu.view().reshape(&[4, -1], Order::C)?.to_host(&stream)?;
     assert_eq!(reshaped, HostArray::new(&[4, 3], a.as_slice().to_vec())?);
 
-    // A reshape that no view can show says so; the call that may copy says whether it did.
+    // `ravel` fails where no view has the new shape; `ravel_or_copy` copies there, and tells whether it copied.
     assert!(a_gpu.view().transpose().ravel(Order::C).is_err());
     let raveled = a_gpu.view().transpose().ravel_or_copy(&stream, Order::C)?;
     assert!(raveled.is_copied());

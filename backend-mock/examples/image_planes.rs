@@ -1,11 +1,11 @@
-//! A batch of images from (image, row, column, channel) to (image, channel, row, column): "NHWC to
-//! NCHW", what every vision library does between a decoder and a network. With NumPy or CuPy:
+//! Reorders a batch of images from (image, row, column, channel) to (image, channel, row, column), "NHWC to
+//! NCHW". Vision libraries do this between a decoder and a network. With NumPy or CuPy it is
 //! `ascontiguousarray(a.transpose(0, 3, 1, 2))`.
 
 use devarray::{Array, ArrayView, Context, Device, Order, Result, StreamHandle};
 use devarray_mock::MockDevice;
 
-/// One plane a channel, for images of any element type, on every backend.
+/// Makes one plane for each channel, for images of any element type, on every backend.
 fn planes<T: devarray::Element, D: Device>(
     stream: &StreamHandle<D>,
     images: &ArrayView<'_, T, D>,
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
     let first = planes_array.view().index(&devarray::ix![0, 0])?.to_host(&stream)?;
     println!("{IMAGES} images of {ROWS} x {COLUMNS} in {CHANNELS} planes each; the first plane:\n{first}");
 
-    // The part of interest alone: cut first, then copy. Only those bytes move.
+    // Slices the region of interest first and copies it then, so that only its bytes move.
     let crop = images.view().index(&devarray::ix![.., 1..3, 2..6])?;
     assert_eq!(planes(&stream, &crop)?.shape(), [IMAGES, CHANNELS, 2, 4]);
     Ok(())

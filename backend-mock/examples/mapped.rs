@@ -1,5 +1,5 @@
-//! One memory for host and device: Numba's `cuda.mapped_array` and `cuda.managed_array`, and
-//! `cuda.pinned` for memory that is there already.
+//! Shares one memory between host and device, like Numba's `cuda.mapped_array` and `cuda.managed_array`, and
+//! pins memory that exists already, like `cuda.pinned`.
 //!
 //! ```text
 //! m = cuda.mapped_array((4, 6), dtype=np.float32)
@@ -9,8 +9,8 @@
 //!     d = cuda.to_device(a, stream=stream)
 //! ```
 //!
-//! There, the host may touch the memory at any time, and slices lose it. Here, a slice is a view of
-//! the same memory, and the host has the memory exactly while no operation does.
+//! In Numba, the host may touch the memory at any time, and a slice has no device pointer. Here, a slice is a
+//! view of the same memory, and the host can access the memory only while no operation uses it.
 
 use devarray::{
     Array, Context, ManagedArray, MappedArray, Result,
@@ -27,7 +27,7 @@ fn mapped<D: MapHost>(context: &Context<D>) -> Result<Vec<f32>> {
     Ok(table.host()?.to_vec()) // waits for it
 }
 
-/// Uses one memory wherever it is, moved ahead of its use.
+/// Moves managed memory to the device, and then to the host, each time ahead of its use.
 fn managed<D: ManagedMemory>(context: &Context<D>, rows: usize) -> Result<f32> {
     let stream = context.stream()?;
     let mut table = ManagedArray::zeros(context, &[rows, 6])?;
@@ -37,8 +37,8 @@ fn managed<D: ManagedMemory>(context: &Context<D>, rows: usize) -> Result<f32> {
     Ok(table.host()?.iter().sum())
 }
 
-/// Memory of the program is pinned for as long as the closure runs, and its copies overlap with
-/// each other.
+/// Pins memory of the program while the closure runs. Copies from and to the slice then run
+/// asynchronously, and each scope waits for its copies at its end.
 fn pinned<D: RegisterHost>(context: &Context<D>, data: &mut [f32]) -> Result<()> {
     let stream = context.stream()?;
     let mut array = Array::uninit(&stream, &[data.len()])?;

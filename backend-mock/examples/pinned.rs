@@ -1,4 +1,4 @@
-//! Pinned memory and an asynchronous round trip: Numba's `cuda.pinned(a)` with a stream, and its
+//! Makes an asynchronous round trip with pinned memory, like Numba's `cuda.pinned(a)` with a stream and its
 //! `auto_synchronize`.
 //!
 //! ```text
@@ -8,13 +8,13 @@
 //! stream.synchronize()
 //! ```
 //!
-//! There, `b` may be read before it is there. Here it cannot be: the buffer is gone until `wait`
-//! gives it back.
+//! In Numba, the host may read `b` before the copy has written it. Here it cannot: the transfer owns the buffer
+//! until `wait` gives it back.
 
 use devarray::{Array, Context, Device, Result};
 use devarray_mock::MockDevice;
 
-/// Owned memory: each copy takes its buffer and gives it back.
+/// Uses owned memory: each copy takes its buffer and gives it back.
 fn owned<D: Device>(context: &Context<D>, data: &[f32]) -> Result<Vec<f32>> {
     let stream = context.stream()?;
     let (mut source, target) = (context.pinned(data.len())?, context.pinned(data.len())?);
@@ -23,13 +23,13 @@ fn owned<D: Device>(context: &Context<D>, data: &[f32]) -> Result<Vec<f32>> {
     let mut array = Array::uninit(&stream, &[data.len()])?;
     let upload = array.view_mut().upload(&stream, source)?;
     let download = array.view().download(&stream, target)?;
-    // Both are under way. The host is free for other work, and cannot touch either buffer.
+    // Both copies are in flight. The host is free for other work, and cannot touch either buffer.
     let target = download.wait()?;
     let _source_again = upload.wait()?;
     Ok(target.to_vec())
 }
 
-/// Borrowed memory: the scope waits at its end, also if the closure panics.
+/// Uses borrowed memory: the scope waits at its end, even if the closure panics.
 fn borrowed<D: Device>(context: &Context<D>, data: &[f32]) -> Result<Vec<f32>> {
     let stream = context.stream()?;
     let mut back = vec![0.0; data.len()];

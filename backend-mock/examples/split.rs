@@ -1,5 +1,5 @@
-//! A long array in sections: Numba's `d_ary.split(section)`. The sections are views, and the last
-//! one may be shorter.
+//! Splits a long array into sections, like Numba's `d_ary.split(section)`. The sections are views, and the last
+//! section may be shorter.
 //!
 //! ```text
 //! for part in d_ary.split(4, stream):
@@ -9,8 +9,8 @@
 use devarray::{Array, Context, Device, Result, StreamHandle};
 use devarray_mock::MockDevice;
 
-/// Sets every element to the number of its section; sections go to the streams in turn and run side
-/// by side.
+/// Sets every element to the number of its section. The streams get sections in turn, and the sections run
+/// side by side.
 fn number_sections<D: Device>(
     streams: &[StreamHandle<D>],
     array: &mut Array<u32, D>,
@@ -18,7 +18,7 @@ fn number_sections<D: Device>(
 ) -> Result<()> {
     let parts = array.view_mut().split(section)?;
     for ((number, mut part), stream) in (0..).zip(parts).zip(streams.iter().cycle()) {
-        part.fill(stream, number)?; // disjoint parts: no stream waits for another
+        part.fill(stream, number)?; // parts are disjoint, so no stream waits for another
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Two streams that overlap, ordered by events: Numba's stream and event example.
+//! Overlaps two streams that events order, like Numba's stream and event example.
 //!
 //! ```text
 //! uploaded = cuda.event(); uploaded.record(copier)
@@ -6,7 +6,7 @@
 //! kernel[blocks, threads, worker](d_ary)
 //! ```
 //!
-//! One stream brings blocks in while another works on earlier blocks. Strict streams refuse
+//! One stream copies blocks in while another stream works on earlier blocks. Strict streams refuse
 //! accesses that no event orders; streams of `Context::stream` need no events at all.
 
 use devarray::{Array, Context, Device, Error, Result, StreamHandle};
@@ -14,8 +14,8 @@ use devarray_mock::MockDevice;
 
 const BLOCK: usize = 4;
 
-/// Reverses each block of `data`: blocks come in on `copier`, are reversed on `worker`. `in_order`
-/// records the events.
+/// Copies each block of `data` in on `copier` and reverses it on `worker`. Records the events if `in_order`
+/// is true.
 fn reverse_blocks<D: Device>(
     copier: &StreamHandle<D>,
     worker: &StreamHandle<D>,
@@ -28,7 +28,7 @@ fn reverse_blocks<D: Device>(
     for ((mut incoming, mut reversed), block) in blocks.zip(data.chunks(BLOCK)) {
         incoming.copy_from_slice(copier, block)?;
         if in_order {
-            worker.wait(&copier.record()?)?; // this block is there; the next one may be under way
+            worker.wait(&copier.record()?)?; // this block has arrived; the next block may be in flight
         }
         reversed.copy_from(worker, &incoming.as_view().flip(&[0])?)?;
     }

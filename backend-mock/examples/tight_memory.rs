@@ -1,9 +1,9 @@
-//! Random programs that allocate, copy and drop on a device with hardly any memory: after every
-//! step the context's figures of its memory equal an oracle's. In the end no memory is left, and
-//! the simulator has found nothing.
+//! Runs random programs that allocate, copy and drop on a device with very little memory. After every
+//! step, the memory statistics of the context equal an oracle's. At the end, no memory is left, and
+//! the simulator has no findings.
 //!
 //! `cargo run --release -p devarray-mock --example tight_memory -- 100000`; without a number it
-//! runs a thousand.
+//! runs a thousand programs.
 
 #[path = "tight_memory/model.rs"]
 mod model;

@@ -1,5 +1,5 @@
-//! To the device and back: Numba's `cuda.to_device(ary)` and `d_ary.copy_to_host()`, also into
-//! arrays that exist.
+//! Copies to the device and back, like Numba's `cuda.to_device(ary)` and `d_ary.copy_to_host()`, also into
+//! existing arrays.
 //!
 //! ```text
 //! d_ary = cuda.to_device(ary)
@@ -11,13 +11,13 @@
 use devarray::{Array, Context, Device, HostArray, Result, StreamHandle};
 use devarray_mock::MockDevice;
 
-/// A new device array from a host array, and a new host array from that.
+/// Makes a new device array from a host array, and a new host array from the device array.
 fn there_and_back<D: Device>(stream: &StreamHandle<D>, host: &HostArray<f64>) -> Result<HostArray<f64>> {
     let on_device = Array::from_host_array(stream, host)?;
     on_device.to_host(stream)
 }
 
-/// Copies the same into memory that exists, at both ends: nothing is allocated.
+/// Copies into existing memory on the device and on the host, so nothing is allocated.
 fn through<D: Device>(
     stream: &StreamHandle<D>,
     on_device: &mut Array<f64, D>,

@@ -1,5 +1,5 @@
-//! Counts the heap memory that the simulator takes for a play. The numbers are equal on every
-//! machine, so that a loss of speed is noticed.
+//! Counts the heap memory that the simulator takes for one play of a program. The numbers are equal on every
+//! machine, so the test notices a change that allocates more.
 #![allow(unsafe_code)] // counting allocations needs an allocator, whose trait is unsafe
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -47,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Random right programs of twelve operations.
+/// Generates random correct programs of twelve operations.
 fn programs() -> Vec<Program> {
     let drawn = (0..).map(|seed| generator::right(seed, 14)).filter_map(|mut program| {
         let ops = program["ops"].as_array_mut().unwrap();
@@ -57,8 +57,8 @@ fn programs() -> Vec<Program> {
     drawn.take(100).collect()
 }
 
-/// The average number of allocations of a play, on devices with these options; all of them are
-/// freed again.
+/// The average number of allocations for one play, on devices with these options. Checks that all of them
+/// are freed again.
 fn allocations_a_play(options: &Builder) -> usize {
     const ROUNDS: u64 = 10;
     let programs = programs();

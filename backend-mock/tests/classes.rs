@@ -1,5 +1,5 @@
-//! Findings that are not plain mistakes: reliance on luck (`may`), and right but needless or slow
-//! work (`lint`). Each code has a program that gives it, and a twin that does not.
+//! Tests findings that are not plain mistakes: reliance on behaviour that only some profiles have (`may`), and
+//! correct work that is needless or slow (`lint`). For each code, one program gets the finding; its twin does not.
 #![allow(unsafe_code, clippy::unwrap_used)] // makes operations without core, to leave out waits on purpose; helpers of tests
 
 use std::num::NonZeroUsize;
@@ -79,8 +79,8 @@ fn da21_pageable_memory_is_written_again_after_its_upload() {
     assert_eq!((told.to_string().as_str(), told.class()), ("may[DA21]", Class::May));
 }
 
-/// A download to pageable memory may return only when it is done, and with it everything before it
-/// on its stream.
+/// A download to pageable memory may return only when it is done. All earlier work of its stream is then done,
+/// too.
 #[test]
 fn da21_what_a_download_may_have_waited_for() {
     let run = |pageable: bool, other_buffer: bool, event: bool| {
@@ -154,7 +154,7 @@ fn da27_the_host_waits_twice() {
     assert_eq!(played(&json!([fill, record, event, event])), [(Code::NeedlessSync, 3)]);
     assert_eq!(played(&json!([fill, record, stream, event])), [(Code::NeedlessSync, 3)]);
     assert_eq!(played(&json!([fill, all, stream])), [(Code::NeedlessSync, 2)]);
-    // Each of these waits for something.
+    // In each of these programs, every wait waits for something.
     assert_eq!(played(&json!([fill, stream, fill, stream])), []);
     assert_eq!(played(&json!([fill, record, event, fill, stream])), []);
     assert_eq!(played(&json!([fill, record, fill, event, stream])), []);
@@ -181,8 +181,8 @@ fn da28_a_stream_waits_for_what_it_comes_after() {
     assert_eq!(played(&json!([wait(1, 0)])), [], "never recorded");
 }
 
-/// A user's own code: lints are reported with their line, only on request, and the report is still
-/// clean.
+/// Lints of user code name the line of the call. They are reported only on request, and do not make the report
+/// unclean.
 #[test]
 fn lints_are_off_unless_asked_for_and_no_mistakes() {
     for asked in [true, false] {

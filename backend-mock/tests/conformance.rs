@@ -17,7 +17,7 @@ fn device(schedule: Schedule) -> Result<MockDevice> {
     Ok(device)
 }
 
-/// Another device of the machine whose first device a law opened just before.
+/// Opens another device of the machine whose first device a law has just opened.
 #[expect(clippy::unnecessary_wraps, reason = "a suite opens devices that may not open")]
 fn sibling() -> Result<MockDevice> {
     Ok(LAST.with_borrow(|last| last.as_ref().map_or_else(MockDevice::new, MockDevice::sibling)))
@@ -91,7 +91,7 @@ mod without_extras {
     );
 }
 
-/// The second device is the first one as another process sees it.
+/// The second device is the first device, seen by another process.
 mod another_process {
     use super::*;
 

@@ -19,10 +19,10 @@ use devarray_mock::{
 };
 use shown::Shown;
 
-/// Fills on one stream and reads on another, with no order between them.
+/// Fills on one stream and reads on another, without an order between them.
 fn race(device: MockDevice) -> devarray::Result<Vec<u8>> {
     let context = Context::new(device)?;
-    // SAFETY: the simulator defines what a missing order does.
+    // SAFETY: the simulator defines the effect of a missing order.
     let writer = unsafe { context.unchecked_stream() }?;
     // SAFETY: as above.
     let reader = unsafe { context.unchecked_stream() }?;
@@ -47,7 +47,7 @@ fn device(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("MockStream", &stream);
     shown.add("MockStream", &device.null_stream());
     shown.add("Rank", &device.cluster(1, |rank| rank)[0]);
-    // It is covered by `Communicator`.
+    // The output of `Communicator` includes it.
     shown.is_shown_elsewhere(["MockCommunicator"]);
     shown.add("MockEvent", &stream.record()?);
     let len_bytes = NonZeroUsize::new(4096).unwrap();
@@ -70,14 +70,14 @@ fn device(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let module = unsafe { device.load_module(b"scale 16\ntable 4096\n") }?;
     shown.add("MockModule", &module);
     let address = devarray::backend::Buffer::address(&buffer);
-    // SAFETY: the memory exists until it is freed below.
+    // SAFETY: the memory is allocated until it is freed below.
     let (adopted, adoption) = unsafe { device.adopt(address, 0..64) }?;
     shown.add("MockAdopted", &adoption);
     drop((adopted, adoption));
     let (exported, exportable) = device.alloc_exportable(len_bytes)?;
     shown.add("MockExportable", &exportable);
     let name = device.export_memory(&exported, 0..64)?;
-    // SAFETY: exported until the end.
+    // SAFETY: the memory is exported until the end.
     let (opened, opening) = unsafe { device.other_process().open_memory(&name) }?;
     shown.add("MockOpened", &opening);
     drop((opened, opening, exported, exportable));
@@ -104,7 +104,7 @@ fn findings(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("Access", &Access::Lifetime);
     shown.add("Code", &finding.code);
     shown.add("Class", &finding.code.class());
-    // The text for people is complete.
+    // The text of the finding is complete.
     assert!(finding.to_string().contains("no happens-before path"), "{finding}");
     let device = MockDevice::new();
     drop(race(device.clone()));

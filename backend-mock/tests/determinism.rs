@@ -32,7 +32,7 @@ fn run(program: &Program, schedule: &Schedule, seed: u64, plan: &FaultPlan) -> S
     }
 }
 
-/// Every sixteenth program of the file of programs with known verdicts.
+/// Reads every sixteenth program of the file of programs with known verdicts.
 fn programs() -> Vec<Program> {
     let lines = include_str!("../../conformance/golden/programs.jsonl").lines().step_by(16);
     lines.map(|line| Program::parse(line.as_bytes()).unwrap()).collect()
@@ -60,7 +60,7 @@ fn every_seed_run_twice_is_the_same_run() {
             for plan in &plans {
                 for seed in 0..3 {
                     let first = run(program, schedule, seed, plan);
-                    // Shifts the memory of this run to other addresses.
+                    // Moves the memory of this run to other addresses.
                     let _elsewhere = Box::new([0_u8; 100]);
                     assert_eq!(
                         run(program, schedule, seed, plan),

@@ -67,7 +67,7 @@ fn a_stream_that_has_nothing_to_do_with_it_is_left_out() {
         "> #3                  download",
     ];
     assert_eq!(finding(&ops).timeline, due);
-    // The twin: a record orders others.
+    // The twin: here a record puts the stream in an order with others.
     let ops = json!([event("record", 2, 3), fill(0, 0), fill(2, 36), download(1)]);
     let due = [
         "in the order of issue:",
@@ -101,7 +101,7 @@ fn a_long_program_is_cut_to_what_matters() {
     ops.push(download(9));
     let finding = finding(&json!(ops));
     let lines = &finding.timeline;
-    // A heading, the names of the streams, 12 operations, and a line for each gap.
+    // The drawing has a heading, the names of the streams, 12 operations, and a line for each gap.
     let gaps = lines.iter().filter(|line| line.trim() == "...").count();
     assert_eq!(lines.len(), 14 + gaps, "{lines:#?}");
     assert_eq!(lines[2], ">   #0  fill");
@@ -127,7 +127,7 @@ fn no_line_is_wider_than_a_terminal() {
     assert!(marked >= 2, "{:#?}", finding.timeline);
 }
 
-/// For a single operation there is nothing to draw.
+/// A finding about a single operation has no drawing.
 #[test]
 fn one_operation_is_not_drawn() {
     let outside = json!({"do": "fill", "stream": 0, "buf": "b", "off": 61, "len": 4, "value": 1});

@@ -15,10 +15,10 @@ use devarray_mock::{
 
 use impatient::impatient;
 
-/// Fills on one stream and reads on another; the caller is responsible for the order.
+/// Fills on one stream and reads on another. Waits between them only if `waits` is true.
 fn relay(device: MockDevice, waits: bool) -> Vec<u8> {
     let context = Context::new(device).unwrap();
-    // SAFETY: deliberately not ordered if `waits` is false; on the simulator that is defined.
+    // SAFETY: deliberately not ordered if `waits` is false; the simulator defines the effect.
     let one = unsafe { context.unchecked_stream() }.unwrap();
     // SAFETY: as above.
     let two = unsafe { context.unchecked_stream() }.unwrap();
@@ -55,8 +55,8 @@ fn a_missing_wait_is_found_at_once_and_told_in_full() {
     assert!(text.contains("\n  replay: DEVARRAY_REPLAY=v1: cargo test "), "the benign run shows it: {text}");
 }
 
-/// A finding names a schedule in which the operations do run in the wrong order, and they do under
-/// that schedule.
+/// A finding names a schedule in which the operations run in the wrong order, and under that schedule
+/// they do.
 #[test]
 fn a_finding_comes_with_a_schedule_that_acts_it_out() {
     let failure = Explore::new().run(|device| relay(device, false)).unwrap_err();
@@ -124,14 +124,14 @@ fn malformed_replays_say_what_is_wrong() {
     assert!(error("v1+new:0").contains("there is no profile \"new\", only strict, "));
 }
 
-/// The premise of the test of shrinking: only under an eager schedule is the work done at once.
+/// The test of shrinking relies on this: only under an eager schedule is the work done at once.
 #[test]
 fn a_lazy_device_is_not_done_at_once() {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
     assert!(std::panic::catch_unwind(|| impatient(device)).is_err());
 }
 
-/// Downloads to memory that is not pinned, and reads it at once. The judge is not told.
+/// Downloads to memory that is not pinned, and reads it at once, without a call that the judge notices.
 fn looks_at_once(device: MockDevice) {
     let stream = Context::new(device).unwrap().stream().unwrap();
     let array = Array::full(&stream, &[8], 7_u8).unwrap();
@@ -167,7 +167,7 @@ fn what_only_some_profiles_allow_is_told_with_their_names() {
         let again = Explore::new().profiles([named.profile]).replay(named.trace, looks_at_once).unwrap_err();
         assert_eq!(again.wrong, failure.wrong);
     }
-    // The twin: under a profile that blocks, nothing is wrong; and a right program is right under
+    // The twins: under a profile where the copy blocks, nothing is wrong; and a correct program is correct under
     // all profiles.
     assert_eq!(all.clone().profiles([Profile::Cuda12Discrete]).run(looks_at_once), Ok(13));
     assert_eq!(all.run(|device| relay(device, true)), Ok(5 * 13));

@@ -42,8 +42,8 @@ fn a_function_of_the_part_that_has_values_is_not() {
     assert_eq!(codes(&device), []);
 }
 
-/// One memory is adopted twice, which borrows cannot see: an operation that reads bytes that it writes is
-/// refused, or, on an unchecked stream, found.
+/// One memory is adopted twice, which the borrow checker cannot see. An operation that reads bytes that it writes is
+/// refused; on an unchecked stream, it is a finding.
 #[test]
 fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_place() {
     type Bytes = ErasedArray<MockDevice>;
@@ -97,7 +97,7 @@ fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_plac
     }
 }
 
-/// Memory that other code lent twice: for the elements that a mask selects, and for their count.
+/// Other code lends one memory twice: for the elements that a mask selects, and for their count.
 #[test]
 fn a_count_among_the_elements_that_are_written_is_refused() {
     for (start, is_wrong) in [(3, false), (0, true), (2, true)] {
@@ -122,10 +122,10 @@ fn a_count_among_the_elements_that_are_written_is_refused() {
     }
 }
 
-/// A copy on one stream and a function on another, in either order.
+/// Enqueues a copy on one stream and a function on another, in either order.
 fn relay(device: MockDevice, waits: bool, function_first: bool) {
     let context = Context::new(device).unwrap();
-    // SAFETY: deliberately not ordered if `waits` is false; on the simulator that is defined.
+    // SAFETY: deliberately not ordered if `waits` is false; the simulator defines the effect.
     let one = unsafe { context.unchecked_stream() }.unwrap();
     // SAFETY: as above.
     let two = unsafe { context.unchecked_stream() }.unwrap();

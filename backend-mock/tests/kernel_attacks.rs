@@ -1,5 +1,5 @@
-//! Attempts of host functions to break the simulator: calls into the device, panics, writes of
-//! bytes that are equal to the pattern, arguments without elements; and the words of findings about
+//! Host functions try to break the simulator: they call the device, panic, write bytes that equal the pattern of
+//! the guards, and have arguments without elements. Also tests the words of findings about
 //! arguments.
 #![allow(unsafe_code)] // host functions that are wrong on purpose; unchecked streams
 #![allow(clippy::unwrap_used)] // tests
@@ -21,7 +21,7 @@ fn open(schedule: Schedule) -> (MockDevice, StreamHandle<MockDevice>) {
     (device, stream)
 }
 
-/// The only finding of a device.
+/// Returns the code and the text of the only finding of a device.
 fn only(device: &MockDevice) -> (Code, String) {
     let findings: Vec<Finding> = device.report().findings;
     assert_eq!(findings.len(), 1, "{findings:#?}");
@@ -49,7 +49,7 @@ devarray::kernel! {
     }
 }
 
-/// All in one test, because the reachable stream is a single one for the whole program.
+/// One test makes all these calls, because the program has only one reachable stream.
 #[test]
 fn a_host_function_that_calls_a_device_is_found_and_nothing_waits_for_ever() {
     for (schedule, what) in
@@ -114,8 +114,8 @@ devarray::kernel! {
     }
 }
 
-/// The guards hold a pattern, and another one in a second run: a write of either byte shows in one
-/// of the runs.
+/// The guards hold a pattern, and another pattern in a second run, so a write of any byte shows in one
+/// of the two runs.
 #[test]
 fn a_write_outside_of_what_lies_there_anyway_is_found() {
     for byte in [0, 0x3F, 0x5A, 0xFF] {
@@ -136,7 +136,7 @@ fn a_write_outside_of_what_lies_there_anyway_is_found() {
 }
 
 devarray::kernel! {
-    /// to = one + two, with any strides.
+    /// Computes to = one + two, for any strides.
     struct Add(one: In<f32, Strided<1>>, two: In<f32, Strided<1>>, to: Out<f32>);
     image = Image::none();
     launch { has_len(one, to.len())?; has_len(two, to.len())?; Grid::elements(to.len(), 32) }
@@ -164,15 +164,15 @@ fn one_memory_may_be_read_by_several_arguments_and_one_kernel_run_on_several_dev
 }
 
 devarray::kernel! {
-    /// The sum of two opposite corners.
+    /// Adds two opposite corners.
     struct Corners(from: In<u32, Strided<2>>, to: Out<u32>);
     image = Image::none();
     launch { has_len(to, 1)?; Grid::elements(1, 1) }
     host { to[0] = from[[0, 0]] + from[[from.shape()[0] - 1, from.shape()[1] - 1]] }
 }
 
-/// Elements that are only read may be reached by more indices than any memory holds: one element
-/// repeated, and steps that overlap. The twin reaches each element once.
+/// More indices may reach the elements of an argument than any memory holds, if the elements are only read: one
+/// element is repeated, or steps overlap. The twin reaches each element once.
 #[test]
 fn an_argument_costs_by_its_bytes_not_by_its_indices() -> Result<()> {
     let (device, stream) = open(Schedule::Lazy);
@@ -215,7 +215,7 @@ devarray::kernel! {
     }
 }
 
-/// The payload's own panic is treated like the host function's.
+/// The panic of the payload is treated like a panic of the host function.
 #[test]
 fn what_a_host_function_panics_with_is_not_dropped_among_the_locks_of_the_simulator() -> Result<()> {
     for panics in [1, 0] {
@@ -233,11 +233,11 @@ fn what_a_host_function_panics_with_is_not_dropped_among_the_locks_of_the_simula
     Ok(())
 }
 
-/// A kernel on one stream and then a fill of its input on another, or in the other order.
+/// Enqueues a kernel on one stream, then a fill of its input on another, or both in reverse order.
 fn unordered(kernel_first: bool) -> String {
     let (device, stream) = open(Schedule::Lazy);
     let context = stream.context();
-    // SAFETY: deliberately not ordered; on the simulator that is defined.
+    // SAFETY: deliberately not ordered; the simulator defines the effect.
     let one = unsafe { context.unchecked_stream() }.unwrap();
     // SAFETY: as above.
     let two = unsafe { context.unchecked_stream() }.unwrap();
@@ -265,12 +265,12 @@ fn a_missing_wait_names_kernel_and_argument_whichever_came_first() {
     assert!(text.contains("it is argument `two` of kernel `Add`"), "{text}");
 }
 
-/// An array that is made and filled on one stream, and read by a kernel on another stream. That
-/// stream waits for nothing, for the allocation, or for the last write, as `record_at` says.
+/// Fills an array on one stream, and reads it by a kernel on another stream. The other
+/// stream waits for nothing, for the allocation, or for the last write; `record_at` selects this.
 fn made_elsewhere(record_at: usize) -> Vec<Finding> {
     let (device, stream) = open(Schedule::Lazy);
     let context = stream.context();
-    // SAFETY: deliberately not ordered; on the simulator that is defined.
+    // SAFETY: deliberately not ordered; the simulator defines the effect.
     let one = unsafe { context.unchecked_stream() }.unwrap();
     // SAFETY: as above.
     let two = unsafe { context.unchecked_stream() }.unwrap();
@@ -301,11 +301,11 @@ fn the_help_names_the_edge_that_is_enough() {
         let (_, rest) = note.split_once("help: record an event on stream ")?;
         rest.split_once(" after #")?.1.split_once(',')?.0.parse::<u64>().ok()
     });
-    // After the allocation come its record, the fill, an allocation and two copies: this is the
-    // second copy.
+    // The operations after the allocation are a record, the fill, an allocation and two copies. The last write is
+    // the second copy.
     let allocation = finding.with[0].0.number;
     assert_eq!(last_write, Some(allocation + 5), "{finding}");
-    // This edge is sufficient; the weaker one, from the allocation, is not.
+    // A wait for the last write is sufficient; a wait for the allocation is not.
     assert_eq!(made_elsewhere(2), []);
     let [race] = &made_elsewhere(1)[..] else { panic!("one finding") };
     assert_eq!(race.code, Code::Race);

@@ -1,4 +1,4 @@
-//! Kernels on the simulator: how they run, their order, their failures, and mistakes of their host
+//! Tests kernels on the simulator: their results, their order, their failures, and mistakes of their host
 //! functions.
 #![allow(unsafe_code)] // host functions that are wrong on purpose; unchecked streams
 #![allow(clippy::unwrap_used)] // helpers of tests
@@ -10,7 +10,7 @@ use devarray::{
 use devarray_mock::{Code, Explore, Finding, MockDevice, Site, Wrong};
 
 devarray::kernel! {
-    /// to = k · from.
+    /// Computes to = k · from.
     pub struct Scale(from: In<f32>, to: Out<f32>, k: f32);
     image = Image::none();
     launch { has_len(from, to.len())?; Grid::elements(to.len(), 256) }
@@ -68,7 +68,7 @@ fn nothing_to_write_launches_nothing() -> Result<()> {
     Ok(())
 }
 
-/// The findings and lints of a program, under a schedule that runs everything at the end.
+/// Runs a program under a schedule that runs all work at the end. Returns its findings and lints.
 fn findings(program: impl Fn(&StreamHandle<MockDevice>) -> Result<()>) -> (Vec<Finding>, Vec<Finding>) {
     let (device, stream) = open();
     program(&stream).unwrap();
@@ -264,10 +264,10 @@ fn a_read_of_what_nobody_wrote_is_found_by_argument() {
     }
 }
 
-/// A fill on one stream and a kernel on another, in either order.
+/// Enqueues a fill on one stream and a kernel on another, in either order.
 fn relay(device: MockDevice, waits: bool, kernel_first: bool) {
     let context = Context::new(device).unwrap();
-    // SAFETY: deliberately not ordered if `waits` is false; on the simulator that is defined.
+    // SAFETY: deliberately not ordered if `waits` is false; the simulator defines the effect.
     let one = unsafe { context.unchecked_stream() }.unwrap();
     // SAFETY: as above.
     let two = unsafe { context.unchecked_stream() }.unwrap();

@@ -1,5 +1,5 @@
-//! Core makes no mistakes: whatever the laws of the suite do through it, the judge finds nothing
-//! under any of the schedules, and afterwards nothing is alive, except objects that were forgotten
+//! Core makes no mistakes: the laws of the suite run through it, and the judge finds nothing
+//! under any of the schedules. Afterwards nothing is alive, except objects that were forgotten
 //! or refused on purpose.
 
 use std::{

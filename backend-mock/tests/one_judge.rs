@@ -1,5 +1,5 @@
-//! There is only one judge: a bug planted in its clocks changes both the verdict on a program that
-//! is played and the verdict on equal user code.
+//! There is only one judge: a bug planted in its clocks changes the verdict on a program that
+//! is played, and also the verdict on equal user code.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context};
@@ -33,14 +33,14 @@ fn program(device: MockDevice) {
     assert_eq!(array.to_vec(&two).unwrap(), [7; 8]);
 }
 
-/// The first mistake in it, on one device.
+/// The first mistake in the program, on one device.
 fn used(broken: bool) -> Option<Code> {
     let device = device(broken);
     program(device.clone());
     device.first_finding().map(|finding| finding.code)
 }
 
-/// The first mistake that exploring finds in it.
+/// The first mistake in the program that exploring finds.
 fn explored(broken: bool) -> Option<Code> {
     let failure = Explore::new().schedules(2).forgets_waits(broken).run(program).err()?;
     let Wrong::Found(finding) = failure.wrong else { panic!("{failure}") };

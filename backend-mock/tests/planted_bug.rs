@@ -1,8 +1,8 @@
-//! Mistakes with host memory that AddressSanitizer must report, one for each direction, and their
+//! Makes mistakes with host memory that AddressSanitizer must report, one for each direction, and their
 //! twins without the mistake.
 //!
-//! Copies are deferred, and dereference the host's own pointer when they run, which makes the
-//! mistakes visible.
+//! Copies are deferred, and use the host's own pointer when they run, so the
+//! mistakes become visible.
 #![allow(unsafe_code)] // makes the mistakes
 
 use std::num::NonZeroUsize;
@@ -12,8 +12,8 @@ use devarray_mock::{MockBuffer, MockDevice, MockStream};
 
 const LEN: usize = 64;
 
-/// Copies in one direction, and frees the heap memory before or after the copy runs: early frees
-/// after uploads were rmm#2526 and cudf#23561.
+/// Copies in one direction, and frees the heap memory before or after the copy runs. In rmm#2526 and
+/// cudf#23561, memory was freed early after an upload.
 fn copy(enqueue: impl FnOnce(&MockStream, &MockBuffer, *mut u8), frees_early: bool) {
     let device = MockDevice::new();
     let stream = device.open_stream().expect("no fault is planned");

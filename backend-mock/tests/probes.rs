@@ -1,5 +1,5 @@
-//! The simulator's answers to probes, under every kind of schedule: each answer that is listed, and
-//! no other.
+//! Tests the simulator's answers to probes under every kind of schedule: it gives each answer that is listed, and
+//! no other answer.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ fn every_answer_that_is_written_down_and_no_other() {
     }
 }
 
-/// The twin: one schedule does not give every answer, so the lists do not depend on luck.
+/// The twin: one schedule does not give every answer, so the lists need all of them.
 #[test]
 fn one_schedule_does_not_show_every_answer() {
     let open: Vec<_> = all().into_iter().filter(|probe| probe.allowed.len() > 1).collect();
@@ -41,7 +41,7 @@ fn one_schedule_does_not_show_every_answer() {
     }
 }
 
-/// `strict` does everything that any profile allows; and an unknown profile name means `strict`.
+/// `strict` does everything that any profile allows. An unknown profile name means `strict`.
 #[test]
 fn profiles_allow_some_of_what_strict_does() {
     for probe in all::<MockDevice>() {

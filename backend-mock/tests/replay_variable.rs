@@ -1,6 +1,6 @@
-//! The variable that a failure prints repeats its run in a new process, and a malformed value gives
-//! one clear message. Each test runs this file again as a child process, whose tests are the
-//! ignored ones.
+//! The variable that a failure prints repeats its run in a new process. A malformed value gives
+//! one clear message. Each test runs this file again as a child process, which runs one of the
+//! ignored tests.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 #[path = "common/impatient.rs"]
@@ -36,7 +36,7 @@ fn child_explores() {
 fn child_sweeps() {
     sweep(|device| {
         println!("run {}", RUNS.fetch_add(1, Ordering::Relaxed));
-        // An error is unwrapped, which a program in a sweep must not do.
+        // The error is unwrapped. A program in a sweep must not do that.
         Context::new(device).unwrap();
         Ok::<_, devarray::Error>(())
     });
@@ -52,7 +52,7 @@ fn child(test: &str, variable: Option<&OsStr>) -> String {
     text.concat()
 }
 
-/// The value on the line that repeats a run, as a shell reads it.
+/// The value of the variable on the line that repeats a run, as a shell reads it.
 fn value(text: &str) -> String {
     let rest = text.split_once("replay: DEVARRAY_REPLAY=").unwrap().1;
     rest.split(" cargo test").next().unwrap().trim_matches('\'').to_owned()
@@ -70,7 +70,7 @@ fn a_failing_run_is_repeated_alone() {
         assert!(again.contains("run 0\n") && !again.contains("run 1\n"), "one run: {again}");
         assert!(again.contains(message) && again.contains(&value), "{again}");
     }
-    // The run with harmless choices is right, so the test passes: only the named run is made.
+    // The run with harmless choices is correct, so the test passes, and no other run is made.
     let benign = child("child_explores", Some("v1:".as_ref()));
     assert!(benign.contains("1 passed") && !benign.contains("run 1\n"), "{benign}");
 }

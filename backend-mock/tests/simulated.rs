@@ -1,4 +1,4 @@
-//! Findings, figures and results of the simulator, in one binary, which links once.
+//! Tests the findings, figures and results of the simulator in one binary, so that they link once.
 
 mod classes;
 mod debug;

@@ -1,6 +1,6 @@
-//! Random programs with a tight memory limit give the results of an oracle, and leave nothing
-//! behind; a mistake planted in either is noticed. The example `tight_memory` runs any number of
-//! them.
+//! Random programs with a tight memory limit give the results of an oracle, and leave no memory
+//! behind. A mistake planted in the program or in the oracle is noticed. The example `tight_memory` runs more of
+//! these programs.
 
 #[path = "../examples/tight_memory/model.rs"]
 mod model;

@@ -1,5 +1,5 @@
-//! Timelines of the simulator: every operation is on its track, waits are arrows, mistakes are
-//! marked and their right twins are not; as a trace of valid form, and as the drawing in a finding.
+//! Tests timelines of the simulator: every operation is on its track, waits are arrows, mistakes are
+//! marked, and their correct twins are not; in a valid trace, and in the drawing of a finding.
 #![allow(unsafe_code, clippy::unwrap_used)] // opens unchecked streams, where waits can be missing; helpers of tests
 
 use std::{collections::BTreeSet, fs, path::Path};
@@ -55,7 +55,7 @@ impl Run {
         starts.map(|start| (end("s", start.id.unwrap()), end("f", start.id.unwrap()))).collect()
     }
 
-    /// The marks: the code, the track, and the operations of the mark's category.
+    /// The code and the track of each mark.
     fn marks(&self) -> BTreeSet<(&str, usize)> {
         let marks = self.events.iter().filter(|event| event.ph == "i");
         marks.map(|mark| (mark.name.as_str(), mark.tid)).collect()
@@ -93,7 +93,7 @@ fn wait(stream: usize) -> Value {
     json!({"do": "wait", "stream": stream, "event": 0})
 }
 
-/// A read after an event that was recorded too early, and the twin with an event recorded in time.
+/// Reads after an event that was recorded too early, or in time.
 fn racy(racy: bool) -> Program {
     let write = [record(0), fill(0, 4, 8)];
     let [first, second] = if racy {
@@ -111,7 +111,7 @@ fn a_race_is_marked_and_its_right_twin_is_not() {
         let wrong = run(&racy(true), schedule.clone(), 0);
         assert_eq!(wrong.marks(), [("DA01", 1), ("DA01", 2)].into(), "{schedule:?}");
         assert_eq!(wrong.coloured(), [1, 3].into());
-        // From the one that ran first.
+        // The arrow begins at the operation that ran first.
         let (fill, download) = ("fill 1".to_owned(), "download 3".to_owned());
         let overtaken =
             wrong.order.iter().position(|&op| op == 3) < wrong.order.iter().position(|&op| op == 1);
@@ -144,7 +144,7 @@ fn tracks_and_arrows_say_what_ran_where_and_after_what() {
     }
 }
 
-/// The clock, as documented at `Timing for MockDevice`.
+/// The clock works as `Timing for MockDevice` documents it.
 #[test]
 fn the_clock_counts_operations_and_bytes() {
     let ops =
@@ -157,7 +157,7 @@ fn the_clock_counts_operations_and_bytes() {
     assert_eq!(lengths(1), [2.5, 0.1]);
     assert_eq!(lengths(2), [0.1, 1.0]);
     assert!(lengths(0).iter().all(|&call| (call - 0.1).abs() < 1e-9), "an eager device is never waited for");
-    // One thing happens at a time: each call, then the operations that it lets run.
+    // One thing happens at a time: a call, then the operations that it lets run.
     let mut spans: Vec<_> = eager.events.iter().filter(|event| event.ph == "X").collect();
     spans.sort_by_key(|span| span.start_ns());
     assert!(spans.windows(2).all(|pair| pair[0].end_ns() == pair[1].start_ns()));
@@ -173,7 +173,7 @@ fn a_mistake_of_the_host_is_marked_on_the_host() {
     }
 }
 
-/// An operation that was refused never ran, so the mark is at the host's call.
+/// An operation that was refused never ran, so the mark is on the host's call.
 #[test]
 fn an_operation_that_was_refused_is_marked_on_the_host() {
     let outside = run(&program(&json!([fill(0, 1_999_999, 2)])), Schedule::Eager, 0);
@@ -182,7 +182,7 @@ fn an_operation_that_was_refused_is_marked_on_the_host() {
     assert_eq!(inside.marks(), [].into());
 }
 
-/// The programs of the repository: each operation that ran is in the timeline once, in order;
+/// Plays the programs of the repository. Each operation that ran is in the timeline once, in order, and
 /// operations are marked if and only if they are wrong.
 #[test]
 fn every_program_has_a_valid_trace_that_is_marked_if_it_is_wrong() {
@@ -216,7 +216,7 @@ fn every_program_has_a_valid_trace_that_is_marked_if_it_is_wrong() {
     assert!(seen.iter().all(|&count| count > 300), "{seen:?}");
 }
 
-/// A user's own code, with the lines of its calls.
+/// The timeline of user code has the lines of its calls.
 #[test]
 fn operations_know_the_lines_that_asked_for_them() {
     let device = MockDevice::builder().record_timeline(true).build();

@@ -1,4 +1,4 @@
-//! Judge and oracle on the same programs.
+//! Compares the judge with the oracle on the same programs.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::{generator, oracle};
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) programs: u64,
-    /// Programs by what the oracle said of them.
+    /// The number of programs for each kind of verdict of the oracle.
     pub(crate) kinds: BTreeMap<String, u64>,
-    /// Programs that judge and oracle disagree on, as text.
+    /// The programs on which judge and oracle disagree, in text form.
     pub(crate) disagreements: Vec<String>,
 }
 
@@ -51,8 +51,8 @@ impl Tally {
     }
 }
 
-/// Programs `from..to` made right: none may be reported. Then each without one of its edges. Then
-/// programs as they come.
+/// Compares on the correct programs `from..to`, where the judge may report nothing; then on each without one of
+/// its edges; then on arbitrary programs.
 pub(crate) fn run(from: u64, to: u64, most_ops: usize) -> [Tally; 3] {
     let [mut intact, mut cut, mut any] = [const { None::<Tally> }; 3].map(Option::unwrap_or_default);
     for number in from..to {

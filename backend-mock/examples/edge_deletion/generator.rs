@@ -1,4 +1,4 @@
-//! Random programs: as they come, made right, and made wrong again by taking one edge away.
+//! Generates random programs: arbitrary ones, correct ones, and correct ones from which one edge is removed.
 
 pub(crate) use devarray_conformance::Rng;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ impl Outline {
         let stream = rng.below(self.streams);
         let (one, two) = (rng.pick(&self.buffers).clone(), rng.pick(&self.buffers).clone());
         let host = rng.pick(&self.hosts).clone();
-        // One in thirty reaches outside.
+        // One range in thirty may reach outside its memory.
         let reach = |rng: &mut Rng, bytes: usize| bytes + if rng.below(30) == 0 { 8 } else { 0 };
         let place = |rng: &mut Rng, bytes: usize, len: usize| {
             let room = reach(rng, bytes).saturating_sub(len);
@@ -101,7 +101,7 @@ impl Outline {
     }
 }
 
-/// A program as it comes, right or wrong in any way.
+/// Generates an arbitrary program, which may be correct or contain any mistake.
 pub(crate) fn any(seed: u64, most_ops: usize) -> Value {
     let mut rng = Rng::new(seed);
     let mut outline = Outline::new(&mut rng, &format!("A{seed}"));
@@ -113,8 +113,8 @@ pub(crate) fn any(seed: u64, most_ops: usize) -> Value {
     outline.program
 }
 
-/// A program that is right: work is put in only with the edges it needs, each in a way drawn at
-/// random.
+/// Generates a correct program: it inserts the edges that the operations need, each in a form that is drawn at
+/// random, and now and then an edge that no operation needs.
 pub(crate) fn right(seed: u64, most_ops: usize) -> Value {
     let mut rng = Rng::new(seed);
     let mut outline = Outline::new(&mut rng, &format!("R{seed}"));
@@ -166,7 +166,7 @@ fn joining(rng: &mut Rng, earlier: &Value, work: &Value, events: usize) -> Vec<V
     }
 }
 
-/// The program without one of its edges; none if it has none to lose.
+/// Removes one edge from the program. Returns none if the program has no edge.
 pub(crate) fn without_an_edge(program: &Value, rng: &mut Rng) -> Option<Value> {
     let ops = program["ops"].as_array().expect("a list");
     let is_edge = |op: &Value| {

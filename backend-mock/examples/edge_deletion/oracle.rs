@@ -1,5 +1,5 @@
-//! The verdict by brute force: reachability over all pairs, a set entry for each byte. It shares
-//! nothing with the judge but the format of programs.
+//! Computes the verdict by brute force: reachability over all pairs of operations, and a set with an entry for
+//! each byte. The oracle and the judge share only the format of programs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -20,14 +20,14 @@ pub(crate) fn expect(program: &Value) -> Value {
     json!({"verdict": "ok", "hosts": hosts})
 }
 
-/// The order of operations: which one happens before which.
+/// The order of operations: the operations that happen before each operation.
 struct Before {
     reach: Vec<Vec<bool>>,
 }
 
 impl Before {
-    /// Two nodes an operation: its execution at `2 i`, and the host having gone past it at
-    /// `2 i + 1`.
+    /// Gives each operation two nodes: node `2 i` is its execution, and node `2 i + 1` is the moment when the
+    /// host has gone past it.
     fn new(ops: &[Value], streams: usize) -> Self {
         let count = 2 * ops.len();
         let mut reach = vec![vec![false; count]; count];
@@ -94,7 +94,7 @@ struct Touch {
     write: bool,
 }
 
-/// A side of an operation, before it is known to fit.
+/// One side of an operation, before its range is checked.
 struct Side {
     memory: String,
     offset: usize,
@@ -109,7 +109,7 @@ impl Side {
         self.offset + (self.height - 1) * self.pitch + self.width
     }
 
-    /// In the order of the copy.
+    /// Lists the bytes in the order of the copy.
     fn bytes(&self) -> Vec<usize> {
         let row = |y: usize| (0..self.width).map(move |x| self.offset + y * self.pitch + x);
         (0..self.height).flat_map(row).collect()
@@ -243,7 +243,7 @@ impl World {
     }
 }
 
-/// Accesses of an operation, the side read first.
+/// Lists the accesses of an operation, reads first.
 fn sides(op: &Value) -> Vec<Side> {
     let side = |memory: &str, offset: &str, write: bool| {
         let len = number(op, "len");

@@ -1,4 +1,4 @@
-//! The oracle: what is live, by adding it up again each time.
+//! The oracle, which adds up the live allocations again at each request.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ pub(crate) struct Block {
     pub(crate) is_pinned: bool,
     pub(crate) len_bytes: usize,
     pub(crate) tag: Option<&'static str>,
-    /// Its number among the memories of its kind.
+    /// The number of the allocation among the allocations of its kind.
     pub(crate) number: u64,
 }
 
-/// Sums of one kind.
+/// The sums of one kind of memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sums {
     pub(crate) allocations: u64,
@@ -20,27 +20,27 @@ pub(crate) struct Sums {
     pub(crate) peak_bytes: usize,
 }
 
-/// Why an allocation is refused: by a limit or by the device, and the bytes that this leaves.
+/// A refused allocation: whether a limit or the device refuses it, and the bytes that are left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) by_limit: bool,
     pub(crate) left_bytes: usize,
 }
 
-/// A context, as far as memory goes.
+/// The memory of a context.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) held: Vec<Block>,
-    /// Dropped, and not given back yet.
+    /// Blocks that were dropped and not given back yet.
     pub(crate) waiting: VecDeque<Block>,
-    /// Most allocations and bytes that wait.
+    /// The most allocations, and the most bytes, that may wait.
     pub(crate) may_wait: (usize, usize),
     pub(crate) capacity_bytes: usize,
     pub(crate) limit_bytes: usize,
     pub(crate) pinned_limit_bytes: usize,
     /// The sums of device memory, and of pinned memory.
     pub(crate) sums: [Sums; 2],
-    /// Times that all that waited was given back because memory was short.
+    /// The number of times that all waiting memory was given back because memory was short.
     pub(crate) flushed: u64,
 }
 
@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// Everything of a kind that is not given back.
+    /// All blocks of a kind that were not given back.
     pub(crate) fn live(&self, is_pinned: bool) -> impl Iterator<Item = &Block> {
         self.held.iter().chain(&self.waiting).filter(move |block| block.is_pinned == is_pinned)
     }
@@ -82,7 +82,7 @@ impl Model {
         short.then(|| Refusal { by_limit: false, left_bytes: left(self.capacity_bytes) })
     }
 
-    /// Allocates; first gives back memory that waits, if need be.
+    /// Allocates. If memory is short, gives all waiting memory back first.
     pub(crate) fn allocate(
         &mut self,
         is_pinned: bool,
@@ -106,14 +106,14 @@ impl Model {
         Ok(block)
     }
 
-    /// Drops what is held, which then waits if it may.
+    /// Drops a held block. It then waits to be given back, if the limits allow.
     pub(crate) fn drop(&mut self, block: &Block) {
         self.held.retain(|other| other != block);
         self.waiting.push_back(block.clone());
         self.apply_limits();
     }
 
-    /// All that waits is given back if there is more than may wait.
+    /// Gives all waiting memory back if more waits than the limits allow.
     pub(crate) fn apply_limits(&mut self) {
         if self.waiting.len() > self.may_wait.0 || self.waiting_bytes() > self.may_wait.1 {
             self.give_back_all();

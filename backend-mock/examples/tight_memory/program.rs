@@ -1,4 +1,4 @@
-//! A random program, played on a context and on the oracle side by side.
+//! Plays a random program on a context and on the oracle side by side.
 
 use std::{iter::Sum, ops::Range};
 
@@ -11,9 +11,9 @@ use devarray_mock::{MockDevice, Schedule};
 
 use super::model::{Block, Model, Refusal};
 
-/// Steps of a program.
+/// The number of steps of a program.
 const STEPS: usize = 40;
-/// Bytes of the device.
+/// The memory of the device in bytes.
 const CAPACITY_BYTES: usize = 4000;
 
 /// A mistake planted in a program, which the oracle must notice.
@@ -21,13 +21,13 @@ const CAPACITY_BYTES: usize = 4000;
 #[allow(dead_code)] // an example plants none
 pub(crate) enum Flaw {
     None,
-    /// An array is forgotten.
+    /// The program forgets an array.
     Leak,
-    /// The oracle thinks that the device has a byte more.
+    /// The oracle thinks that the device has one byte more.
     ByteMore,
     /// The oracle thinks that one allocation more may wait.
     WaitsLonger,
-    /// An element of an array is other than the oracle thinks.
+    /// An element of an array differs from the oracle's element.
     WrongElement,
 }
 
@@ -51,7 +51,7 @@ impl Sum for Tally {
     }
 }
 
-/// An object of a program, with the oracle's knowledge of it and its elements.
+/// An object of a program, with the oracle's block and elements.
 enum Held {
     Device(Array<u32, MockDevice>, Block, Vec<u32>),
     Pinned(PinnedBuffer<u32, MockDevice>, Block, Vec<u32>),
@@ -71,7 +71,7 @@ struct Player {
 ///
 /// # Errors
 ///
-/// The first difference from the oracle, or what was left or found in the end.
+/// The first difference from the oracle, or memory that was left or a finding at the end.
 pub(crate) fn run(seed: u64, flaw: Flaw) -> Result<Tally, String> {
     let device = MockDevice::builder()
         .schedule(Schedule::Random)
@@ -111,7 +111,7 @@ impl Player {
         self.streams[self.rng.below(3)].clone()
     }
 
-    /// One step on both sides.
+    /// Makes one step on both sides.
     fn step(&mut self) -> Result<(), String> {
         match self.rng.below(20) {
             0..8 => self.allocate(),
@@ -170,7 +170,7 @@ impl Player {
         Ok(())
     }
 
-    /// Whether an error says what the oracle says.
+    /// Checks that the error equals the oracle's refusal.
     fn is_due(
         &self,
         error: &Error,
@@ -242,7 +242,7 @@ impl Player {
         Ok(())
     }
 
-    /// Reads one back.
+    /// Reads one object back.
     fn read(&mut self) -> Result<Result<(), String>> {
         if self.held.is_empty() {
             return Ok(Ok(()));
@@ -278,7 +278,7 @@ impl Player {
         }
     }
 
-    /// Compares the context's statistics of its memory.
+    /// Compares the memory statistics of the context.
     fn compare(&self) -> Result<(), String> {
         let Self { context, model, .. } = self;
         for (is_pinned, kind) in [(false, MemoryKind::Device), (true, MemoryKind::Pinned)] {
@@ -323,7 +323,7 @@ impl Player {
     }
 }
 
-/// `len` of the elements, somewhere.
+/// A random range of `len` elements.
 fn part(rng: &mut Rng, of: usize, len: usize) -> Range<usize> {
     let start = rng.below(of - len + 1);
     start..start + len

@@ -1,10 +1,10 @@
-//! A program that only some schedules show to be wrong.
+//! A program that is wrong, but fails only under some schedules.
 
 use devarray::{Array, Context};
 use devarray_mock::MockDevice;
 
-/// The judge finds nothing wrong in it. But it relies on the answer of a query: nobody promises
-/// that the event is ready at once.
+/// The judge has no finding here, but the program relies on the answer of a query: the event need not be
+/// ready at once.
 pub(crate) fn impatient(device: MockDevice) {
     let context = Context::new(device).unwrap();
     let stream = context.stream().unwrap();

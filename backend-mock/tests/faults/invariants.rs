@@ -1,4 +1,4 @@
-//! The twelve promises about failures, by number.
+//! Tests the twelve promises about failures, by number.
 
 use devarray::{
     Array, Context, Error, Order, Result, StreamHandle,
@@ -34,7 +34,7 @@ impl Scene {
         let stream = context.stream().unwrap();
         let array = Array::from_slice(&stream, &[3, 4], &(0..LEN).collect::<Vec<_>>()).unwrap();
         let other = Array::full(&stream, &[3, 4], 7).unwrap();
-        // Staging memory exists from now on.
+        // From here on, staging memory exists.
         other.to_vec(&stream).unwrap();
         Self { device, context, stream, array, other }
     }
@@ -75,7 +75,7 @@ enum Operation {
     Stream,
 }
 
-/// Each operation, with a site at which it can fail before it has any effect.
+/// Each operation, with the site of a failure that comes before any effect.
 const OPERATIONS: [(Operation, Site); 9] = [
     (Operation::Alloc, Site::Alloc),
     (Operation::Copy, Site::Copy),
@@ -121,8 +121,8 @@ fn f2_a_call_that_is_refused_changes_nothing_and_f3_succeeds_when_it_is_made_aga
         assert_eq!(scene.act(operation), Err(refused(site)), "{operation:?}");
         assert_eq!(scene.seen(), before, "{operation:?}");
         assert_eq!(scene.act(operation), Ok(()), "{operation:?} once more");
-        // And it then does the same as where nothing failed, which shows that `seen` observes the
-        // difference.
+        // The state then equals the state without a failure. If the operation changes bytes, the state differs from
+        // the state before, so `seen` observes it.
         assert_eq!(twin.act(operation), Ok(()));
         assert_eq!(scene.seen(), twin.seen(), "{operation:?}");
         if matches!(operation, Operation::Copy | Operation::Fill | Operation::Upload) {
@@ -165,7 +165,7 @@ fn f6_drops_neither_panic_nor_hang_when_everything_fails() {
                     Array::<u8, _>::zeros(&two, &[4])?.view_mut().upload(&two, context.pinned(4)?)?;
                 Ok(())
             };
-            // The test needs an answer in time, whatever it is.
+            // The test only needs an answer in time.
             let _ = work();
         }
     }
@@ -265,7 +265,7 @@ fn f11_no_borrow_ends_while_the_device_may_use_the_memory() {
             let Ok(array) = Array::full(&stream, &[8], 1_u8) else { continue };
             let mut host = [9; 8];
             let _ = stream.scope(|s| s.download(&array.view(), &mut host));
-            // The borrow is over. The device now does the rest of its work.
+            // The borrow has ended. The device now does the rest of its work.
             let at_end = host;
             device.finish();
             assert_eq!(host, at_end, "call {call}, {kind:?}");
@@ -287,7 +287,7 @@ fn f12_what_fails_later_is_told_by_the_next_wait_on_the_device() {
             Site::Fill => array.view_mut().fill(&stream, 3),
             _ => array.view_mut().upload(&stream, context.pinned(16).unwrap()).map(drop).map_err(Error::from),
         };
-        // A transfer that is dropped may already have been reported by its own wait, so its result
+        // A dropped transfer may have been reported by its own wait already, so its result
         // is not checked.
         assert!(done.is_ok() || site == Site::Upload, "the call itself knows nothing: {done:?}");
         let told = stream.synchronize().unwrap_err();
@@ -296,8 +296,8 @@ fn f12_what_fails_later_is_told_by_the_next_wait_on_the_device() {
     }
 }
 
-/// The library keeps the promises together with the simulator: a program that does not keep them is
-/// noticed.
+/// The promises also depend on the program: the simulator notices a program that leaks memory after a
+/// failure.
 #[test]
 fn a_program_that_keeps_what_failed_is_noticed() {
     let hoarder = |device: MockDevice| {

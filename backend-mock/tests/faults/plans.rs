@@ -1,4 +1,4 @@
-//! Plans fail the calls that they name and no others, and can be written down and read.
+//! Tests that plans fail the calls that they name and no others, and that they can be written and parsed.
 
 use std::num::NonZeroUsize;
 
@@ -80,7 +80,7 @@ fn what_is_torn_fails_after_its_call() {
     assert!(device.memory().is_ok(), "nothing has run yet");
     assert!(matches!(stream.synchronize(), Quiesced::Ended(Error::DeviceLost { operation: "alloc", .. })));
     assert!(matches!(device.memory(), Err(Error::DeviceLost { operation: "alloc", .. })));
-    // A call that enqueues nothing loses the device at once.
+    // A failing call that enqueues nothing loses the device at once.
     assert!(self::device("memory#0=torn").memory().is_err_and(|error| error.is_sticky()));
 }
 
@@ -96,8 +96,8 @@ fn a_torn_download_moves_some_of_its_bytes_or_none() {
             let mut host = [1; 8];
             let ended = stream.scope(|s| s.download(&array.view(), &mut host)).unwrap_err();
             assert!(ended.is_sticky());
-            // Bytes that have not been moved are those written to the destination when the download
-            // was enqueued.
+            // When the download is enqueued, the simulator overwrites the destination with other values, so a
+            // byte that is 1 was moved.
             host.into_iter().filter(|&byte| byte == 1).count()
         })
         .collect();
@@ -112,7 +112,7 @@ fn memory_is_scarce_as_the_plan_says() {
         let alloc = |&bytes: &usize| Array::<u8, _>::uninit(&stream, &[bytes]).is_ok();
         sizes.iter().map(alloc).collect::<Vec<_>>()
     };
-    // Each array is dropped before the next.
+    // Each array is dropped before the next one is allocated.
     assert_eq!(works("", &[600, 600, 600]), [true; 3]);
     assert_eq!(works("budget=1200", &[600, 600, 1]), [true, true, false]);
     assert_eq!(works("hole=100", &[100, 101, 100]), [true, false, true]);
@@ -158,7 +158,7 @@ fn buggify_chooses_sites_for_a_run() {
 #[test]
 fn exploring_with_chances_finds_what_fails_with_them() {
     let explore = Explore::new().schedules(200).faults("any%30=refused".parse().unwrap());
-    // Calls fail here, and the program must not unwrap their results.
+    // Planned failures make calls fail, so a program must not unwrap their results.
     let failure = explore.run(|device| Context::new(device).unwrap()).unwrap_err();
     let text = failure.to_string();
     assert!(text.contains("planned failure") && text.contains("any%30=refused"), "{text}");

@@ -1,4 +1,4 @@
-//! The library's behaviour if every call that it makes fails once in every way.
+//! Tests the library when each call that it makes fails once in every way.
 
 use devarray::{
     Array, Context, ManagedArray, MappedArray, Order, Result,
@@ -11,7 +11,7 @@ fn data(len: u8) -> Vec<u8> {
     (0..len).collect()
 }
 
-/// Copies, contiguous and strided, on two streams that wait for each other.
+/// Makes contiguous and strided copies on two streams that wait for each other.
 fn copies(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
     let (one, two) = (context.stream()?, context.stream()?);
@@ -26,7 +26,7 @@ fn copies(device: MockDevice) -> Result<()> {
     Ok(())
 }
 
-/// Arrays that are dropped while two streams use them.
+/// Drops arrays while two streams use them.
 fn drops(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
     let (one, two) = (context.stream()?, context.stream()?);
@@ -41,7 +41,7 @@ fn drops(device: MockDevice) -> Result<()> {
     Ok(())
 }
 
-/// Transfers that own their memory: waited for, dropped, forgotten.
+/// Makes transfers that own their memory: some are waited for, some dropped, some forgotten.
 fn transfers(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
     let (one, two) = (context.stream()?, context.stream()?);
@@ -54,7 +54,7 @@ fn transfers(device: MockDevice) -> Result<()> {
     Ok(())
 }
 
-/// Borrowed memory, which is returned when the scope ends.
+/// Makes transfers of borrowed memory, which the scope returns when it ends.
 fn scopes(device: MockDevice) -> Result<()> {
     let stream = Context::new(device)?.stream()?;
     let mut array = Array::<u8, _>::zeros(&stream, &[8])?;
@@ -72,7 +72,7 @@ fn scopes(device: MockDevice) -> Result<()> {
     Ok(())
 }
 
-/// Host memory that the device reaches by itself.
+/// Uses host memory that the device accesses directly.
 fn host_kinds(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
     let stream = context.stream()?;
@@ -88,7 +88,7 @@ fn host_kinds(device: MockDevice) -> Result<()> {
     Ok(())
 }
 
-/// Two devices. Only one of them fails.
+/// Copies between two devices, where one of them fails.
 fn across(device: MockDevice) -> Result<()> {
     let other = MockDevice::builder().ordinal(1).build();
     let (here, there) = (Context::new(device)?, Context::new(other.clone())?);
@@ -96,7 +96,7 @@ fn across(device: MockDevice) -> Result<()> {
     let source = Array::from_slice(&one, &[3, 4], &data(12))?;
     let mut target = Array::zeros(&two, &[4, 3])?;
     let copied = target.view_mut().copy_across(&two, &one, &source.view().permute(&[1, 0])?);
-    // Whatever happened to this device, the other one still works.
+    // The other device works, whatever failed on this device.
     let seen = target.to_vec(&two)?;
     assert!(copied.is_err() || seen[..3] == [0, 4, 8], "told that all is well");
     drop((target, two, there));
@@ -104,7 +104,7 @@ fn across(device: MockDevice) -> Result<()> {
     copied
 }
 
-/// Events and their times.
+/// Records events, and measures the time between them.
 fn events(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
     let (one, two) = (context.stream()?, context.stream()?);
@@ -119,7 +119,7 @@ fn events(device: MockDevice) -> Result<()> {
     array.to_vec(&two).map(drop)
 }
 
-/// Order, counts, sums by index and products, each on elements that another stream has just made.
+/// Sorts, counts, sums by index and multiplies elements that another stream has just written.
 fn orders(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
     let (one, two) = (context.stream()?, context.stream()?);
@@ -204,7 +204,7 @@ fn orders_survive_every_failure() {
             assert!(swept.failed.contains_key(&(site, kind)), "{site} {kind:?}");
         }
     }
-    // If nothing fails, it is right under every schedule.
+    // Without a failure, it is correct under every schedule.
     assert_eq!(Explore::new().schedules(20).run(orders), Ok(23));
 }
 
@@ -213,7 +213,7 @@ fn waits_for_other_code_survive_every_failure() {
     swept(other_code);
 }
 
-/// A program with a mistake only on one of its error paths.
+/// Has a mistake on one of its error paths only.
 fn careless(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
     let stream = context.stream()?;
@@ -236,7 +236,7 @@ fn a_mistake_on_an_error_path_is_found_and_repeated() {
     let named: Failure = run.parse().unwrap();
     let again = Explore::new().faults(*named.plan).replay(named.trace, careless).unwrap_err();
     assert_eq!(again.wrong, failure.wrong);
-    // The twin: nothing is wrong if nothing fails.
+    // The twin: without a failure, nothing is wrong.
     assert_eq!(Explore::new().schedules(20).run(careless), Ok(23));
 }
 

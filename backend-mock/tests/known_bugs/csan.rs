@@ -1,5 +1,5 @@
-//! Tests of PyTorch's CUDA sanitizer, which also judges streams and events, run with this judge. A
-//! kernel that reads is here a copy to bytes of its own, and one that writes is a fill.
+//! Runs the tests of PyTorch's CUDA sanitizer, which also judges streams and events, with this judge. A
+//! kernel that reads becomes a copy to bytes of its own, and a kernel that writes becomes a fill.
 
 use devarray::{Array, Context};
 use devarray_mock::{Code, MockDevice, program::Program};
@@ -47,7 +47,7 @@ impl Launches {
         self
     }
 
-    /// Whether the program is right up to the last operation, and the finding for the last one.
+    /// Checks that the program is right up to the last operation, and returns the finding for the last one.
     fn last(mut self) -> Result<(), Code> {
         let last = self.ops.len().checked_sub(1);
         self.ops.push(json!({"do": "sync_device"}));

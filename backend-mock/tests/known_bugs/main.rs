@@ -1,5 +1,5 @@
-//! Real mistakes of real libraries, each with the edge that was missing: without it the judge names
-//! the mistake, with it nothing. Then the same mistakes in safe code: most cannot be written there,
+//! Real mistakes of real libraries, each with the missing edge. Without the edge, the judge names the mistake;
+//! with it, the judge finds nothing. Then the same mistakes in safe code: most cannot be written there,
 //! because streams wait automatically, and the rest has another meaning.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -58,7 +58,7 @@ fn every_mistake_is_found_and_no_mended_one_is() {
     let exhibits = Exhibit::all();
     assert_eq!(exhibits.len(), 40);
     for exhibit in exhibits {
-        // Verdicts do not depend on the schedule. Eager is the behaviour of an idle device, which
+        // Verdicts do not depend on the schedule. An eager schedule behaves like an idle device, which
         // hides all of these mistakes.
         for schedule in [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy] {
             assert_eq!(

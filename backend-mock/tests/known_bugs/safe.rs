@@ -7,7 +7,7 @@ use devarray_mock::{Explore, MockDevice, Schedule, Site, explore};
 /// A stream that does not wait automatically.
 pub(crate) fn unchecked_stream(context: &Context<MockDevice>) -> StreamHandle<MockDevice> {
     // SAFETY: deliberately unordered; only the simulator's memory is touched, and the work is
-    // waited for before its owner is dropped.
+    // completed before its owner is dropped.
     unsafe { context.unchecked_stream() }.unwrap()
 }
 
@@ -31,8 +31,8 @@ fn streams_wait_for_every_reader_and_frees_for_every_use() {
     });
 }
 
-/// pytorch#86264, pytorch#137878, onnxruntime#32121: the copy owns pinned memory until it is waited
-/// for, so nothing can be read or written too early. The programs in `core/tests/lifetimes` show
+/// pytorch#86264, pytorch#137878, onnxruntime#32121: the copy owns pinned memory until the program waits
+/// for it, so nothing can be read or written too early. The programs in `core/tests/lifetimes` show
 /// that this does not compile.
 #[test]
 fn pinned_memory_comes_back_with_its_bytes() {
@@ -45,9 +45,9 @@ fn pinned_memory_comes_back_with_its_bytes() {
     });
 }
 
-/// cccl#3814, cudf#23561, cuopt#1756, rmm#2526, lupine#631, onnxruntime#9841, onnxruntime#26512:
-/// the time at which a borrowed slice is read or written depends neither on the kind of memory nor
-/// on its lifetime.
+/// cccl#3814, cudf#23561, cuopt#1756, rmm#2526, lupine#631, onnxruntime#9841, onnxruntime#26512: a borrowed
+/// slice is read at the call and written before the call returns, for every kind of memory and every
+/// lifetime.
 #[test]
 fn borrowed_slices_are_read_at_the_call_and_written_at_its_return() {
     explore(0, 100, |device| {
@@ -74,8 +74,8 @@ fn nothing_is_allocated_for_no_elements() {
 }
 
 /// cudarc#555: waits for streams are switched off while arrays still hold their events, and the
-/// drop of the arrays hangs. Here streams with and without automatic waits exist together, and an
-/// array that is dropped after a use by one of them waits for the uses that it knows.
+/// drop of the arrays hangs. Here, streams with and without automatic waits exist together. An array that is
+/// dropped after a use waits for the uses that it knows.
 #[test]
 fn arrays_older_than_the_first_stream_that_does_not_wait_are_dropped_in_order() {
     explore(0, 100, |device| {

@@ -15,7 +15,7 @@ fn line_here() -> u32 {
     Location::caller().line()
 }
 
-/// Every finding about a memory tells where it was allocated: for arrays, for host memory, and
+/// Every finding about a memory names the place of its allocation: for arrays, for host memory, and
 /// after a free.
 #[test]
 fn findings_say_where_the_memory_was_allocated() {
@@ -40,7 +40,7 @@ fn findings_say_where_the_memory_was_allocated() {
         assert_eq!((location.file(), location.line()), (file!(), due), "{finding}");
         assert!(finding.to_string().contains(&format!(" was allocated at {location}")), "{finding}");
     }
-    // The twin: memory that was not allocated here has no such place.
+    // The twin: memory that was not allocated through the device has no such place.
     let mut own = [0_u8; 8];
     let array = Array::<u8, _>::zeros(&one, &[8]).unwrap();
     let source = array.view().buffer().unwrap().twin();
@@ -49,13 +49,13 @@ fn findings_say_where_the_memory_was_allocated() {
     one.raw().download(&op).unwrap();
     device.host_access_at(own.as_ptr_range(), Access::Read);
     let last = device.report().findings.pop().unwrap();
-    // On some machines, copies of memory that is not pinned are done when they return.
+    // On some machines, a copy of memory that is not pinned is done when it returns.
     assert_eq!((last.code, last.allocated_at), (Code::ReliesOnProfile, None), "{last}");
     assert!(!last.to_string().contains("was allocated"), "{last}");
     one.synchronize().unwrap();
 }
 
-/// The report on the package's page names the real line.
+/// The report on the package's page names the line of the source.
 #[test]
 fn the_line_on_the_page_is_that_of_the_source() {
     let device = MockDevice::new();

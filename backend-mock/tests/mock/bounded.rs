@@ -1,5 +1,5 @@
-//! Queued work is bounded: beyond the limit, the oldest operations run, in an order that streams
-//! allow, and always in the same one.
+//! Queued work is bounded: beyond the limit, the oldest operations run. They run in an order that the streams
+//! allow, and in the same order in every run.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Result, backend::Device as _, function::Operands as _};
@@ -17,7 +17,7 @@ fn fills(device: &MockDevice, count: usize) {
     std::mem::forget(buffers);
 }
 
-/// The operations that have run, in order, out of `count` on three streams.
+/// Enqueues `count` operations on three streams. Returns those that have run, in their order.
 fn ran(options: Builder, count: usize) -> Vec<u64> {
     let device = options.record_order(true).build();
     fills(&device, count);
@@ -36,7 +36,7 @@ fn beyond_the_limit_the_oldest_run_in_the_order_of_their_calls() {
     assert_eq!(ran(builder(), 4096).len(), 0);
 }
 
-/// Streams that wait for each other, with copies that run in pieces. Returns the resulting
+/// Runs work on streams that wait for each other, with copies in pieces. Returns the resulting
 /// elements.
 fn relay(device: MockDevice) -> Result<Vec<i32>> {
     let context = Context::new(device)?;
@@ -49,7 +49,7 @@ fn relay(device: MockDevice) -> Result<Vec<i32>> {
             0 => to.copy_from(stream, &from.flip(&[0])?)?,
             _ => (&from, 3).map_into(stream, &mut to, |(x, k)| x * k + 1)?,
         }
-        // Memory that is allocated and freed.
+        // Allocates and frees memory, too.
         drop(Array::full(stream, &[4], at)?);
     }
     x.to_vec(&streams[2])
@@ -67,7 +67,7 @@ fn values_findings_and_leaks_are_the_same_with_any_limit() {
     }
 }
 
-/// A run, and the replay of its trace.
+/// Runs the program with these options, and returns the hash, the order and the trace of the run.
 fn run(options: Builder) -> (u64, Option<Vec<u64>>, Trace) {
     let device = options.record_trace(true).record_order(true).build();
     relay(device.clone()).unwrap();
@@ -90,15 +90,15 @@ fn a_seed_and_a_trace_give_the_same_run_again() {
     assert!(hashes.len() > 18, "limits and seeds make different runs: {}", hashes.len());
 }
 
-/// The harmless choices still make a complete run in order.
+/// Without any choice, a replay runs all operations in the order of the eager schedule.
 #[test]
 fn a_run_without_choices_is_the_eager_one() {
     let benign = run(builder().schedule(Schedule::Replay(Trace::default())).most_queued(3));
     assert_eq!(benign.1, run(builder().schedule(Schedule::Eager)).1);
 }
 
-/// A missing wait is found however short the queue is, and allocations and frees without waits take
-/// no more memory than the queue.
+/// A missing wait is found even if the queue is short. Allocations and frees without a wait take no more
+/// memory than the queue.
 #[test]
 fn the_judge_and_the_memory_of_what_never_waits() {
     for limit in [0, 3, usize::MAX] {
@@ -125,7 +125,7 @@ fn the_judge_and_the_memory_of_what_never_waits() {
     }
 }
 
-/// An operation that runs because too many are queued loses the device: later calls report it.
+/// An operation that runs early because the queue is full loses the device, and later calls report this.
 #[test]
 fn what_is_run_within_a_call_may_lose_the_device() {
     let device = builder().most_queued(4).faults("fill#2=torn".parse().expect("a plan")).build();
@@ -135,8 +135,8 @@ fn what_is_run_within_a_call_may_lose_the_device() {
     let first = answers.iter().position(|done| !done).expect("the device is lost");
     assert!((3..12).contains(&first) && answers[first..].iter().all(|done| !done), "{answers:?}");
     std::mem::forget(buffer);
-    // The twin: if all operations may be queued, nothing runs, and nothing is lost before somebody
-    // waits.
+    // The twin: if the queue can hold all operations, nothing runs, and the device is not lost before a
+    // wait.
     let device = builder().most_queued(100).faults("fill#2=torn".parse().expect("a plan")).build();
     let queue = Queue::open(&device);
     let buffer = queue.alloc(8);

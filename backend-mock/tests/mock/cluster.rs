@@ -1,5 +1,5 @@
-//! Ranks of a training step as the simulator plays them: mistakes of every kind are found, each with what
-//! both ranks were doing, and in which line; the right program has none.
+//! Plays ranks of a training step on the simulator. Mistakes of every kind are found, with the calls and lines of
+//! both ranks; the correct program has no finding.
 #![allow(unsafe_code, clippy::unwrap_used)] // makes mistakes that only unchecked streams let pass; helpers of tests
 
 use std::{cell::Cell, sync::Barrier, time::Duration};
@@ -11,7 +11,7 @@ use devarray::{
 };
 use devarray_mock::{Code, Explore, Failure, FaultPlan, MockDevice, Rank, Schedule, Wrong, cluster};
 
-/// The mistake of rank 1, or of each rank.
+/// The mistake that rank 1 makes, or that each rank makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mistake {
     None,
@@ -34,11 +34,11 @@ enum Mistake {
 
 use Mistake::*;
 
-/// Two steps of a fit by gradient descent, each rank on its own samples.
+/// Makes two steps of gradient descent; each rank has its own samples.
 fn train(rank: &Rank, mistake: Mistake) -> Result<Vec<f32>> {
     let (here, context) = (rank.number(), Context::new(rank.device())?);
     let stream = context.stream()?;
-    // SAFETY: the simulator defines what a missing order does.
+    // SAFETY: the simulator defines the effect of a missing order.
     let side = unsafe { context.unchecked_stream() }?;
     let does = |what: Mistake| mistake == what && here == 1;
     let mut ranks = Communicator::join(&context, &rank.id(0), here, 2)?;
@@ -91,7 +91,7 @@ fn train(rank: &Rank, mistake: Mistake) -> Result<Vec<f32>> {
     weights.to_vec(&stream)
 }
 
-/// A sum whose result lies one element behind its source.
+/// Makes an all-reduce whose result begins one element after its source, in the same memory.
 fn overlapping(
     ranks: &mut Communicator<MockDevice>,
     side: &StreamHandle<MockDevice>,
@@ -99,7 +99,7 @@ fn overlapping(
 ) -> Result<()> {
     let memory = Array::from_slice(side, &[5], &[0.0_f32; 5])?.release(side)?;
     let line = |offset| Layout::new(&[4], &[1], offset);
-    // SAFETY: the memory is there until `reclaim`; that the two overlap is the mistake.
+    // SAFETY: the memory exists until `reclaim`; the overlap is the mistake to be found.
     let source = unsafe { Array::<f32, _>::adopt(side, memory.address(), &line(0)?, ()) }?;
     // SAFETY: as above.
     let mut result = unsafe { Array::<f32, _>::adopt(side, memory.address(), &line(1)?, ()) }?;
@@ -163,14 +163,14 @@ fn fifteen_mistakes_of_a_training_step_are_found() {
     }
 }
 
-/// Rank 1 waits for the sum, which comes after what rank 0 did before. That is no wait of rank 0.
+/// Rank 1 waits for the sum, which comes after the earlier work of rank 0. This is not a wait of rank 0.
 #[test]
 fn the_wait_of_a_rank_does_not_stand_for_that_of_another() {
     let run = |rank_0_waits: bool| {
         let device = MockDevice::builder().schedule(Schedule::Eager).build();
         device.cluster(2, |rank| {
             let context = Context::new(rank.device()).unwrap();
-            // SAFETY: the simulator defines what a missing order does.
+            // SAFETY: the simulator defines the effect of a missing order.
             let [one, two] = [(); 2].map(|()| unsafe { context.unchecked_stream() }.unwrap());
             let mut ranks = Communicator::join(&context, &rank.id(0), rank.number(), 2).unwrap();
             let mut x = Array::full(&one, &[4], 1_u8).unwrap();
@@ -212,7 +212,7 @@ fn a_run_is_repeated_by_its_trace() {
     assert_ne!(run(Schedule::Eager).0, trace);
 }
 
-/// The first rank to come is a choice: schedules differ in it.
+/// The simulator chooses the rank that runs first, and schedules differ in this choice.
 #[test]
 fn schedules_choose_who_goes_on() {
     let first = |seed| {
@@ -233,7 +233,7 @@ fn a_rank_that_waits_outside_the_library_is_told_of() {
     let device = MockDevice::builder().rank_time_limit(Duration::from_millis(20)).build();
     let both = Barrier::new(2);
     device.cluster(2, |rank| {
-        // No rank gives the turn away here.
+        // Outside the library, a waiting rank does not let the other rank run.
         both.wait();
         drop(Context::new(rank.device()).unwrap());
     });
@@ -281,7 +281,7 @@ fn a_wrong_program_fails_like_a_test() {
     });
 }
 
-/// Calls of an unchecked communicator that differ are found all the same, with the calls of both ranks.
+/// Calls of an unchecked communicator that differ are found, too, with the calls of both ranks.
 #[test]
 fn unchecked_calls_that_differ_are_found() {
     let run = |len: usize, combination: Combination, is_skipped: bool| {
@@ -314,8 +314,8 @@ fn unchecked_calls_that_differ_are_found() {
     }
 }
 
-/// A ring in which each rank sends to both neighbours: together that is right under every schedule, and one after
-/// another it is found ([`BothSendFirst`]).
+/// In a ring, each rank sends to both neighbours. Grouped transfers are correct under every schedule;
+/// transfers one after another are a finding ([`BothSendFirst`]).
 #[test]
 fn transfers_of_a_ring_have_no_order_to_keep() {
     const RANKS: usize = 3;

@@ -1,4 +1,4 @@
-//! Recorded work of ranks as the simulator plays them: each call is judged, and launches that do not fit are found with
+//! Plays recorded work of ranks on the simulator. Each call is judged, and launches that do not match are found, with
 //! the lines of the recorded calls.
 
 use devarray::{
@@ -21,9 +21,9 @@ enum Mistake {
     SkippedLaunch,
     /// The calls are made instead of a launch, and one of them differs.
     OtherCall,
-    /// Two recordings are launched in another order.
+    /// Two recordings are launched in reverse order.
     OtherOrder,
-    /// It panics between two launches.
+    /// The rank panics between two launches.
     Panics,
 }
 
@@ -71,7 +71,7 @@ fn train(rank: &Rank, mistake: Mistake) -> Result<Vec<f32>> {
         match (round, mistake) {
             (1, SkippedLaunch) if here == 1 => {}
             (1, OtherCall) if here == 1 => step(on, &x, &mut learnt, (&mut ranks, Combination::Maximum))?,
-            // Called here and launched there: it is the same.
+            // A call on one rank matches a launch of this call on the other.
             (2, None) if here == 1 => step(on, &x, &mut learnt, (&mut ranks, combination))?,
             _ => learns.launch(on, (&x, &mut learnt, &mut ranks))?,
         }

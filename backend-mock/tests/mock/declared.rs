@@ -1,4 +1,4 @@
-//! Work of other code is compared with the accesses that it declared.
+//! Compares work of other code with the accesses that it declared.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code; helpers of tests
 
 use devarray::{
@@ -11,14 +11,14 @@ use devarray_mock::{Access, Code, Explore, Finding, MockBuffer, MockDevice, Mock
 
 type Bytes = Array<u8, MockDevice>;
 
-/// Sets these bytes, like a kernel of other code.
+/// Sets the bytes of a layout, like a kernel of other code.
 pub(crate) fn set(stream: &MockStream, to: &MockBuffer, layout: &Layout) -> devarray::Result<()> {
     let plan = Plan::new(layout, layout, 1, &Capabilities::default())?;
     // SAFETY: inside the buffer; the test examines whether it is declared.
     stream.fill(&unsafe { FillOp::new_unchecked(to, &plan, &[7]) })
 }
 
-/// Copies these bytes, like a kernel of other code.
+/// Copies the bytes of a layout, like a kernel of other code.
 fn copy(
     stream: &MockStream,
     to: (&MockBuffer, &Layout),
@@ -73,7 +73,7 @@ fn one_element_declared_and_all_filled_is_found_under_every_schedule() {
     }
 }
 
-/// Exact to the byte, for layouts with gaps; each with its twin.
+/// Declarations are exact to the byte, for layouts with gaps. Each case has its twin.
 #[test]
 fn what_lies_between_declared_elements_is_not_declared() {
     let grid = Layout::new(&[10, 3], &[10, 1], 2).unwrap();
@@ -137,8 +137,8 @@ fn reading_is_declared_by_either_and_writing_by_writing() {
     }
 }
 
-/// No operation has used it yet, so it is not yet known as an array's memory: the mistake is found
-/// when an operation does.
+/// The simulator knows memory as an array's only after an operation of the library has used it, so the mistake
+/// is found at that operation.
 #[test]
 fn an_array_that_was_just_made_is_found_when_it_is_used() {
     type Use = fn(&StreamHandle<MockDevice>, &Bytes);
@@ -167,8 +167,8 @@ fn an_array_that_was_just_made_is_found_when_it_is_used() {
     }
 }
 
-/// Other code's own memory needs no declaration, nor does work of the library on the same stream
-/// meanwhile.
+/// Work on other code's own memory needs no declaration, and neither does work of the library on the stream at
+/// that time.
 #[test]
 fn only_work_of_other_code_on_arrays_is_compared() {
     let findings = found(|stream, small, large| {
@@ -183,7 +183,7 @@ fn only_work_of_other_code_on_arrays_is_compared() {
             raw.wait(&event)
         })
         .unwrap();
-        // After the work, the stream is as it was before.
+        // After the work of other code, the stream behaves as before.
         large.view_mut().fill(stream, 4).unwrap();
         assert_eq!(large.to_vec(stream).unwrap(), [4; 100]);
         // SAFETY: its last use is in the order of the stream.
@@ -210,7 +210,7 @@ fn repeated_and_empty_views_declare_what_they_reach() {
     }
 }
 
-/// Without the judge nothing is found, and the device of the stream is as it was before.
+/// Without the judge nothing is found, and the stream keeps its device.
 #[test]
 fn without_a_judge_nothing_is_compared() {
     let device = MockDevice::builder().judge(false).build();
@@ -221,8 +221,8 @@ fn without_a_judge_nothing_is_compared() {
     assert_eq!((device.report().findings.len(), device.info().ordinal), (0, 0));
 }
 
-/// The array is part of other code's memory: bytes around it may be touched, unless another part of
-/// that memory is declared.
+/// The array is part of other code's memory. If other code declares a part of this memory, it may touch this part
+/// alone; if it declares nothing, it may touch all of the memory.
 #[test]
 fn memory_of_which_a_part_is_declared_is_declared_by_that_part_alone() {
     for (declares, touched, due) in [

@@ -1,5 +1,5 @@
-//! Default streams of other code: rows 26 and 27, under every profile; and that they have no order
-//! with streams of this library.
+//! Tests default streams of other code, rows 26 and 27, under every profile. They have no order with streams of
+//! this library.
 
 use std::{collections::BTreeSet, thread};
 
@@ -15,7 +15,7 @@ use super::support::{PLAIN, Queue, every_schedule};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     Library,
-    /// Opened by other code that did not ask for a non-blocking one; there are two.
+    /// A blocking stream, opened by other code. There are two.
     Blocking(usize),
     Legacy,
     PerThread,
@@ -53,8 +53,8 @@ impl<'a> Streams<'a> {
 
 type Told = Vec<(Code, ProfileSet)>;
 
-/// The findings for two fills of the same bytes, which are equal under every schedule; and, over
-/// all schedules, the fills that were last.
+/// Enqueues two fills of the same bytes under all schedules. Returns the findings, which must be equal under
+/// all schedules, and the fills that were last.
 fn fills(
     profile: Profile,
     first: Of,
@@ -87,8 +87,8 @@ fn fills(
     (told.unwrap_or_default(), last)
 }
 
-/// The expected order: ordered under this profile; ordered only if stream 0 is the legacy stream;
-/// or unordered, which some schedule shows.
+/// Checks the expected order: the fills are ordered under this profile; or ordered only if stream 0 is the legacy
+/// stream; or unordered, and some schedule then shows each order.
 #[track_caller]
 fn check(profile: Profile, first: Of, second: Of, due: Due, outcome: &(Told, BTreeSet<u8>)) {
     let what = format!("{first:?}, then {second:?}, under {profile}");
@@ -110,13 +110,13 @@ enum Due {
     Race,
 }
 
-/// The streams that wait for each other implicitly, as a table.
+/// The expected order of two streams, as a table of the implicit waits.
 fn due(first: Of, second: Of) -> Due {
     match (first, second) {
         _ if first == second => Due::Ordered,
         (Library, _) | (_, Library) => Due::Race,
         (Of::Legacy, _) | (_, Of::Legacy) => Due::Ordered,
-        // One stream, or ordered like the legacy stream with any other.
+        // They are one stream, or the legacy stream is ordered with the other one.
         (PerThread, Null) | (Null, PerThread) => Due::Ordered,
         (Null, _) | (_, Null) => Due::UnderLegacy,
         _ => Due::Race,
@@ -147,14 +147,14 @@ fn row_26_anything_on_the_legacy_stream_orders_blocking_streams() {
             let record = |streams: &Streams<'_>| drop(streams.with(middle, Queue::record));
             let (first, second) = (Blocking(0), Blocking(1));
             check(profile, first, second, due, &fills(profile, first, second, record, false));
-            // A stream of the library is not concerned.
+            // Streams of the library are not part of these waits.
             let outcome = fills(profile, Library, second, record, false);
             check(profile, Library, second, Due::Race, &outcome);
         }
     }
 }
 
-/// A wait on the legacy stream is a wait of all blocking streams.
+/// A wait of the legacy stream makes all blocking streams wait, too.
 #[test]
 fn row_26_what_the_legacy_stream_waits_for_blocking_streams_wait_for() {
     for profile in Profile::ALL {
@@ -186,7 +186,7 @@ fn row_27_each_thread_has_a_default_stream_of_its_own() {
     }
 }
 
-/// A stored handle means another stream on another thread.
+/// On another thread, a stored handle names another stream.
 #[test]
 fn row_27_a_stored_name_changes_its_meaning() {
     let device = MockDevice::new();
@@ -198,7 +198,7 @@ fn row_27_a_stored_name_changes_its_meaning() {
     assert_ne!(found.with[0].0.stream, found.operation.stream);
 }
 
-/// Other code uses its stream and arrays: through the library's interfaces, or without them.
+/// Other code uses its own stream on an array, with the library's waits before and after, or without them.
 #[test]
 fn the_doors_order_streams_of_other_code_with_ours() {
     for (profile, of) in Profile::ALL.into_iter().flat_map(|profile| ALL.map(|of| (profile, of))) {
@@ -231,7 +231,7 @@ fn the_doors_order_streams_of_other_code_with_ours() {
     }
 }
 
-/// Nobody knows which stream 0 is, so it is not accepted as a name; and a name of no stream is
+/// Stream 0 is not accepted as a name, because its meaning is unknown. A name of no stream is
 /// refused.
 #[test]
 fn the_doors_refuse_stream_0_and_streams_that_are_not_there() {
@@ -245,8 +245,8 @@ fn the_doors_refuse_stream_0_and_streams_that_are_not_there() {
     assert!(error.to_string().contains("no such stream"), "{error}");
 }
 
-/// A stream's name means the stream in its own simulator, whichever device of it is asked, and
-/// nothing in another simulator.
+/// The name of a stream is valid for all devices of its own simulator, and for no device of another
+/// simulator.
 #[test]
 fn the_doors_refuse_streams_of_another_simulator() {
     let (here, there) = (MockDevice::new(), MockDevice::new());

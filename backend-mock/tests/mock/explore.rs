@@ -9,9 +9,9 @@ use crate::support::builder;
 /// The values that `read` returns after `program` under every schedule that exists, and the number
 /// of schedules. `prepare` and `read` run with the harmless choices.
 ///
-/// Choices are enumerated like the digits of a number: the last one that can be increased is, and
-/// those after it start at 0. The replay limits each choice to the existing ways, which shows when
-/// one cannot be increased.
+/// The choices are enumerated like the digits of a number: the last choice that can be increased is increased,
+/// and the choices after it start at 0. A replay limits each choice to the existing ways, which shows that
+/// a choice cannot be increased.
 pub(crate) fn outcomes<S, T: Ord>(
     prepare: impl Fn(&MockDevice) -> S,
     program: impl Fn(&MockDevice, &S),

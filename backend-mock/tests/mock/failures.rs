@@ -1,5 +1,5 @@
-//! Planned failures: they are typed, occur at the call they were planned for, and have no effect; a
-//! wait can end in three ways; a lost device.
+//! Tests planned failures: they have a type, occur at the planned call, and have no effect. Also tests the three
+//! ways in which a wait can end, and a lost device.
 
 use devarray::{
     Error, Result,
@@ -17,7 +17,7 @@ fn lost() -> Error {
     Error::DeviceLost { backend: "mock", operation: "test", code: 99, name: "planned".to_owned() }
 }
 
-/// Every call except waits, by site.
+/// Makes a call of each kind except waits, selected by its site.
 fn call(site: Site, device: &MockDevice, queue: &Queue, buffer: &MockBuffer, host: &Host) -> Result<()> {
     match site {
         Site::Memory => device.memory().map(drop),
@@ -117,7 +117,7 @@ fn faults_of_one_site_are_met_in_the_order_they_were_planned() {
     assert_eq!(failed, [true, false, true, false]);
 }
 
-/// A download in flight, whose destination held 9 before.
+/// Enqueues a download, whose destination held 9 before.
 fn in_flight(device: &MockDevice) -> (Queue, Host) {
     let queue = Queue::open(device);
     let buffer = queue.alloc(8);
@@ -146,7 +146,7 @@ fn an_ended_wait_leaves_nothing_that_touches_memory() {
     device.finish();
     assert!(is_poison(&host), "the download was cancelled");
     assert_eq!(device.statistics().executed.downloads.count, 0);
-    // The free still took effect, and the device can be used.
+    // The free still took effect, and the device remains usable.
     assert_eq!(device.statistics().executed.frees.count, 1);
     let buffer = queue.alloc(8);
     queue.fill(&buffer, 0, 8, 3).unwrap();

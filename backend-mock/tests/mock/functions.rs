@@ -1,4 +1,4 @@
-//! If a function or a reduction reads elements that nobody has written, it is found when the call
+//! If a function or a reduction reads elements that were never written, the simulator finds this when the call
 //! is enqueued.
 
 use devarray::{
@@ -7,7 +7,7 @@ use devarray::{
 };
 use devarray_mock::{Code, MockDevice};
 
-/// Computes on four elements, written only from `from` on. Returns the code,
+/// Computes on four elements, which are written only from `from` on. Returns the code,
 /// and the number of bytes in the finding.
 fn found(from: isize, reduces: bool) -> Result<Option<(Code, usize)>> {
     let device = MockDevice::new();

@@ -1,5 +1,5 @@
-//! Bytes between the elements of adopted memory belong to others: here they are pages that nobody
-//! may touch.
+//! Bytes between the elements of adopted memory belong to other code. In these tests they are pages that
+//! cannot be accessed.
 #![allow(unsafe_code, clippy::unwrap_used)] // memory with pages that end the process; helpers of tests
 
 use std::{env, os::unix::process::ExitStatusExt, process::Command, ptr};
@@ -49,7 +49,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the mapping is given back by the owner of the array, which was dropped.
+        // SAFETY: the owner of the array unmaps the memory, and the array was dropped.
         unsafe { libc::munmap(self.0, 2 * ROWS * PAGE_BYTES) };
     }
 }
@@ -76,7 +76,7 @@ fn no_operation_touches_what_lies_between_elements() -> Result<()> {
     let rows = Layout::new(&[ROWS, COLUMNS], &[isize::try_from(2 * PAGE_BYTES / 4).unwrap(), 1], 0)?;
     let mut x = adopted(&stream, &rows);
     let upwards: Vec<i32> = (0..).take(COLUMNS).collect();
-    // Uploads and fills, copies to and from other memory, and inside this one.
+    // Uploads and fills, copies from and to other memory, and copies inside this memory.
     x.view_mut().fill(&stream, 5)?;
     x.view_mut().index(&devarray::ix![0])?.copy_from_slice(&stream, &upwards)?;
     let (first, rest) = (devarray::ix![0], devarray::ix![1..]);
@@ -90,11 +90,11 @@ fn no_operation_touches_what_lies_between_elements() -> Result<()> {
         to.copy_from(&stream, &from)?;
     }
     assert_eq!(x.view().index(&devarray::ix![1])?.to_vec(&stream)?, upwards);
-    // Functions, also in place, and reductions.
+    // Functions, some of them in place, and reductions.
     x.view_mut().map_in_place(&stream, |x| x + 1)?;
     let total = x.view().sum(&stream, ..)?.item(&stream)?;
     assert_eq!(total, 2 * (99 * 50 + 100) + 600);
-    // A gather from it, and a scatter with all its operands in it: indices, values, target.
+    // A gather from the array, and a scatter whose indices, values and target all lie in it.
     let last = Array::from_slice(&stream, &[1], &[2])?;
     assert_eq!(x.take(&stream, &last, 0, OutOfRange::Error)?.to_vec(&stream)?, vec![6; COLUMNS]);
     x.view_mut().index(&first)?.copy_from_slice(&stream, &upwards)?;
@@ -106,7 +106,7 @@ fn no_operation_touches_what_lies_between_elements() -> Result<()> {
         };
         to.put_along_axis(&stream, &by, &values, 1, OutOfRange::Error, Repeats::None)?;
     }
-    // A kernel on columns, which extend over all pages.
+    // A kernel on columns, which reach all pages.
     {
         let view = x.view_mut();
         let mut columns = view.axis_chunks(1, 1)?;
@@ -122,7 +122,7 @@ fn no_operation_touches_what_lies_between_elements() -> Result<()> {
     Ok(())
 }
 
-/// The twin: an array that includes the bytes between the rows ends the process.
+/// The twin: the process is killed if an array includes the bytes between the rows.
 #[test]
 fn pages_between_elements_end_the_process() {
     const CHILD: &str = "DEVARRAY_TEST_TOUCHES_GAPS";
@@ -137,7 +137,7 @@ fn pages_between_elements_end_the_process() {
     let test = "gaps::pages_between_elements_end_the_process";
     let child = Command::new(env::current_exe().unwrap()).args(["--exact", test]).env(CHILD, "1").output();
     let child = child.unwrap();
-    // Under AddressSanitizer, the signal is reported and the process exits.
+    // AddressSanitizer reports the signal, and the process exits.
     let is_reported = String::from_utf8_lossy(&child.stderr).contains("AddressSanitizer: SEGV");
     assert!(child.status.signal() == Some(libc::SIGSEGV) || is_reported, "{child:?}");
 }

@@ -1,5 +1,5 @@
-//! Mistakes in gathers and scatters: elements that nobody wrote, and exactly these; two elements for one
-//! position; work without order.
+//! Tests mistakes in gathers and scatters: elements that were never written, with the exact bytes; two elements for
+//! one position; work without an order.
 
 use devarray::{
     Array, Context, Error, Order, Result, StreamHandle,
@@ -19,7 +19,7 @@ fn codes(device: &MockDevice) -> Vec<(Code, usize)> {
     device.report().findings.iter().map(|finding| (finding.code, finding.bytes.start)).collect()
 }
 
-/// The last of four rows is never written. Taking the other rows is right, whatever is written later.
+/// The last of four rows has no value when it is taken. Taking it is a mistake, even if it is written later.
 #[test]
 fn picking_what_nobody_wrote_is_found_of_exactly_that() -> Result<()> {
     for (picked, late, due) in
@@ -75,7 +75,7 @@ fn an_index_that_comes_twice_is_found_where_none_was_promised() -> Result<()> {
     Ok(())
 }
 
-/// The index array is read when the gather runs: a write to it must be ordered after that, or it is a race.
+/// A gather reads its index array when it runs. A write to this array that is not ordered after the gather is a race.
 #[test]
 fn a_race_on_indices_is_found() -> Result<()> {
     for waits in [true, false] {
@@ -100,8 +100,8 @@ fn a_race_on_indices_is_found() -> Result<()> {
     Ok(())
 }
 
-/// A selection writes its count: a read of the count must be ordered after that, or it is a race. Until then
-/// the count has no value.
+/// A selection writes its count. A read of the count that is not ordered after the selection is a race. Until the
+/// selection has run, the count has no value.
 #[test]
 fn a_race_on_a_count_is_found() -> Result<()> {
     for waits in [true, false] {
@@ -143,7 +143,7 @@ fn a_gather_that_failed_changed_nothing() -> Result<()> {
     Ok(())
 }
 
-/// Each of two devices of a machine has its own index errors.
+/// Two devices of a machine each report their own index errors.
 #[test]
 fn each_device_tells_of_its_own() -> Result<()> {
     let (device, stream) = open()?;
@@ -158,8 +158,8 @@ fn each_device_tells_of_its_own() -> Result<()> {
     Ok(())
 }
 
-/// Many elements may be gathered from an array that is a single element, and all operands of a scatter may
-/// lie in one memory, as fields of one record.
+/// Many elements may be gathered from an array that repeats one element. All operands of a scatter may
+/// lie in one memory, like fields of one record.
 #[test]
 fn what_is_repeated_is_picked_from_and_one_memory_may_have_all_sides() -> Result<()> {
     let (device, stream) = open()?;
@@ -174,7 +174,7 @@ fn what_is_repeated_is_picked_from_and_one_memory_may_have_all_sides() -> Result
     assert_eq!(line.take(&stream, &beyond, 0, ERROR)?.to_vec(&stream).map_err(|error| error.without_location().to_string()),
         Err("mock: take: index -9223372036854775808 at position 0 is out of range for axis 0 of extent 9223372036854775807".into()));
 
-    // Indices, values and the elements that are written, all in one allocation.
+    // Indices, values and the written elements lie in one allocation.
     let mut all = Array::from_slice(&stream, &[3, 4], &[3_i64, 2, 1, 0, 10, 20, 30, 40, 0, 0, 0, 0])?;
     let mut rows = all.view_mut().axis_chunks(0, 1)?;
     let (Some(indices), Some(values), Some(mut target)) = (rows.next(), rows.next(), rows.next()) else {
@@ -186,7 +186,7 @@ fn what_is_repeated_is_picked_from_and_one_memory_may_have_all_sides() -> Result
     Ok(())
 }
 
-/// Reads an array of four elements, in which a put gave only some a value.
+/// Reads an array of four elements, where a put gave values to some elements only.
 type Reader = fn(&StreamHandle<MockDevice>, &mut Array<u32, MockDevice>) -> Result<()>;
 
 fn four_of_which(put: &[i32], read: Reader) -> Result<Vec<(Code, usize)>> {
@@ -200,8 +200,8 @@ fn four_of_which(put: &[i32], read: Reader) -> Result<Vec<(Code, usize)>> {
     Ok(codes(&device))
 }
 
-/// Elements that a put left out are found when they are read, and exactly these, in each way of reading and
-/// after copies; elements that were put, or written since, have a value. Each case has a twin in which all
+/// If elements that a put left out are read, each way of reading finds exactly these, also after
+/// copies. Elements that were put, or written later, have a value. In the twin of each case, all elements
 /// are put.
 #[test]
 fn what_was_not_put_has_no_value() -> Result<()> {
@@ -218,7 +218,7 @@ fn what_was_not_put_has_no_value() -> Result<()> {
             |stream, x| x.take(stream, &Array::from_slice(stream, &[2], &[3, 0])?, 0, ERROR).map(drop),
             missing(12),
         ),
-        // There are two copies; the second one leaves out the first element, and is in its own memory.
+        // The second copy leaves out the first element, and its bytes count from the start of its own memory.
         (
             |stream, x| {
                 let copy = x.view().flip(&[0])?.to_contiguous(stream, Order::C)?;
@@ -258,8 +258,8 @@ fn what_was_not_put_has_no_value() -> Result<()> {
     Ok(())
 }
 
-/// These findings are also made if the put runs last of all, on a device that does everything as late as
-/// possible; and an index out of range puts nothing.
+/// The findings are equal if the put runs last of all, on a device that runs everything as late as
+/// possible. An index out of range puts nothing.
 #[test]
 fn a_put_that_runs_late_and_one_out_of_range_give_what_they_put() -> Result<()> {
     for (put, due) in [(&[0, 1][..], None), (&[0, 5], Some((Code::Uninitialized, 2)))] {
@@ -276,8 +276,8 @@ fn a_put_that_runs_late_and_one_out_of_range_give_what_they_put() -> Result<()> 
     Ok(())
 }
 
-/// A mask that selects two of four leaves two of the four positions unwritten; one that selects all leaves
-/// none.
+/// If a mask selects two of four elements, two of the four positions stay unwritten. If it selects all, none
+/// does.
 #[test]
 fn room_that_a_mask_does_not_fill_has_no_value() -> Result<()> {
     for (least, due) in [(2, Some((Code::Uninitialized, 8))), (0, None)] {

@@ -1,15 +1,15 @@
-//! Functions whose result replaces an input, through two adoptions of one memory: right if each
-//! index leads to the same bytes in both, whatever the layouts are otherwise.
+//! Tests functions whose result replaces an input, through two adoptions of one memory. They are correct if each
+//! index reaches the same bytes in both arrays, even if the layouts differ otherwise.
 #![allow(unsafe_code)] // adopts one memory twice, on streams whose program sees to order
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Layout, Result, StreamHandle, function::Operands as _};
 use devarray_mock::{Code, MockDevice, Schedule};
 
-/// Bytes of an element.
+/// The bytes of an element.
 const ITEM: u64 = 4;
 
-/// Elements from an address on: the element at that address, the shape, strides and offset.
+/// A view of the memory: the number of the element at its address, its shape, strides and offset.
 type Window<'a> = (usize, &'a [usize], &'a [isize], usize);
 
 struct Case<'a> {
@@ -44,7 +44,7 @@ const SAME: [Case<'static>; 10] = [
     Case { name: "nothing", read: (0, &[0, 3], &[3, 1], 0), written: (1, &[0, 3], &[1, 7], 2) },
 ];
 
-/// Pairs of views that share elements at other indices, or only some elements.
+/// Pairs of views that share elements at different indices, or share only some elements.
 const OTHER: [Case<'static>; 5] = [
     Case { name: "a step further", read: (0, &[3, 1], &[2, 1], 0), written: (0, &[3, 1], &[2, 1], 2) },
     Case { name: "another step", read: (0, &[2, 1], &[2, 1], 0), written: (0, &[2, 1], &[4, 1], 0) },
@@ -53,7 +53,7 @@ const OTHER: [Case<'static>; 5] = [
     Case { name: "one offset, two addresses", read: (1, &[3], &[1], 2), written: (0, &[3], &[1], 2) },
 ];
 
-/// The numbers that `x += 1` in a case makes from the numbers from 0 on, and the findings.
+/// Computes `x += 1` in a case, on the numbers from 0 on. Returns the answer, the numbers and the findings.
 fn added(case: &Case<'_>, schedule: Schedule) -> (Result<()>, Vec<u32>, Vec<Code>) {
     let device = MockDevice::builder().schedule(schedule).build();
     let context = Context::new(device.clone()).unwrap();
@@ -106,7 +106,7 @@ fn a_function_in_place_is_right_whatever_strides_no_step_takes() {
     }
 }
 
-/// The twin: if a step, an element or an address differs, it is found.
+/// The twin: a different step, element or address is found.
 #[test]
 fn a_function_that_reads_what_it_writes_elsewhere_is_found() {
     for case in &OTHER {

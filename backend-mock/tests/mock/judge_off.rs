@@ -1,5 +1,5 @@
-//! Without the judge, the simulator looks for no mistakes, whatever other options are set. With it,
-//! each of these mistakes is found. Only impossible calls are found in either case.
+//! Without the judge, the simulator does not look for mistakes, whatever other options are set. With the judge,
+//! it finds each of these mistakes. It refuses impossible calls in both cases.
 #![allow(unsafe_code)] // opens unchecked streams, adopts memory twice, plays other code
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -49,7 +49,7 @@ fn launch(stream: &StreamHandle<MockDevice>, how: u32) -> Result<()> {
     Wrong::launch(stream, &from, &mut Array::<u32, _>::zeros(stream, &[3])?, how)
 }
 
-/// Each program makes one mistake, or does something slowly.
+/// Each program makes one mistake, or does something slow.
 const MISTAKES: [(Code, Program); 17] = [
     (Code::RepeatedIndex, |_, stream| put(stream, [1, 0, 1], Repeats::None)),
     (Code::RepeatedIndex, |_, stream| put(stream, [1, 0, -3], Repeats::None)),
@@ -66,14 +66,14 @@ const MISTAKES: [(Code, Program); 17] = [
         Array::<u8, _>::uninit(stream, &[4])?.take(stream, &by, 0, OutOfRange::Clamp).map(drop)
     }),
     (Code::Uninitialized, |_, stream| {
-        // Known only at run time: the put left out an element.
+        // The mistake is known only at run time: the put left out an element.
         let mut x = Array::<u16, _>::uninit(stream, &[2])?;
         let by = Array::from_slice(stream, &[1], &[1])?;
         x.view_mut().put(stream, &by, &Array::ones(stream, &[1])?, 0, OutOfRange::Error, Repeats::None)?;
         x.sum(stream, ..).map(drop)
     }),
     (Code::Race, |_, stream| {
-        // SAFETY: deliberately not ordered; on the simulator that is defined.
+        // SAFETY: deliberately not ordered; the simulator defines the effect.
         let other = unsafe { stream.context().unchecked_stream() }?;
         let mut x = Array::<u8, _>::zeros(stream, &[4])?;
         stream.synchronize()?;
@@ -138,7 +138,7 @@ const REFUSED: [(Code, Program); 2] = [
     (Code::HostPanicked, |_, stream| launch(stream, 5)),
 ];
 
-/// The codes of all findings and lints, each once.
+/// Runs a program, and returns each code of its findings and lints once.
 fn found(judge: bool, program: Program) -> Vec<Code> {
     let device = MockDevice::builder().judge(judge).check_kernels(true).lints(true).build();
     let stream = Context::new(device.clone()).unwrap().stream().unwrap();
@@ -170,7 +170,7 @@ fn what_cannot_be_done_is_found_either_way() {
     }
 }
 
-/// The judge reports memory that the host reads slowly.
+/// Only the judge reports that the host reads slow memory.
 #[test]
 fn a_slow_read_is_no_lint_without_the_judge() {
     for (judge, due) in [(true, vec![Code::SlowRead]), (false, vec![])] {

@@ -1,4 +1,4 @@
-//! Lifetimes: live objects are reported with their place, mistakes are findings and never crash,
+//! Tests lifetimes: the report names live objects with their place, mistakes are findings and never crash,
 //! and no queued work is lost.
 
 use devarray::{
@@ -49,7 +49,7 @@ fn a_buffer_that_is_only_dropped_is_leaked() {
     assert_eq!(device.memory().unwrap().total_bytes - device.memory().unwrap().free_bytes, 8);
 }
 
-/// One stream reads and another frees, with or without the edge between them.
+/// Reads on one stream and frees on another, with or without a wait between them.
 fn free_after_read(device: &MockDevice, wait: bool) -> Vec<u8> {
     let (one, two) = (Queue::open(device), Queue::open(device));
     let buffer = one.alloc(16);
@@ -87,8 +87,8 @@ fn a_free_that_overtakes_a_reader_is_found_and_one_that_waits_is_not() {
     }
 }
 
-/// One stream writes to memory that another stream frees and allocates again, with or without the
-/// edge between them.
+/// Writes on one stream to memory that another stream frees and allocates again, with or without a wait
+/// between them.
 fn free_after_write(device: &MockDevice, wait: bool) -> Vec<u8> {
     let (one, two) = (Queue::open(device), Queue::open(device));
     let first = one.alloc(8);
@@ -205,7 +205,7 @@ fn pinned_memory_stays_where_it_is_when_its_owner_moves() {
     assert_eq!(queue.bytes(&device, &buffer, 0, 8), [6; 8]);
 }
 
-/// The memory of a buffer that is dropped too early is kept, so the copy reads its bytes.
+/// The memory of a buffer that is dropped too early is kept, so that the copy still reads its bytes.
 #[test]
 fn pinned_memory_dropped_under_a_copy_is_found() {
     for wait in [false, true] {
@@ -224,7 +224,7 @@ fn pinned_memory_dropped_under_a_copy_is_found() {
     }
 }
 
-/// Shows the same for memory that the device reaches in place.
+/// An early drop of memory that the device accesses directly is found, too.
 #[test]
 fn managed_memory_dropped_under_an_operation_is_found() {
     for wait in [false, true] {

@@ -1,4 +1,4 @@
-//! The clauses of order, S1 to S8 of `Stream`: each small program is run under every schedule that
+//! Tests the clauses of order, S1 to S8 of `Stream`. Each small program runs under every schedule that
 //! exists, and has exactly the outcomes that the clause allows. If an edge is removed, the wrong
 //! outcome is seen too.
 
@@ -12,7 +12,7 @@ use crate::{
     support::{Host, PLAIN, Queue},
 };
 
-/// Three streams, a buffer whose bytes are 0 and ready for all of them, and one byte of pinned
+/// Three streams, a buffer that holds 0 and that all of them may use, and one byte of pinned
 /// memory.
 struct Setting {
     streams: [Queue; 3],
@@ -97,7 +97,7 @@ fn s5_order_is_transitive() {
     assert_ends(&[[0, 0], [1, 0]], |_, streams, buffer| program(streams, buffer, false));
 }
 
-/// The bytes of a download that the host sees right after `wait`.
+/// All values of a downloaded byte that the host sees right after `wait`.
 fn host_bytes(wait: fn(&Queue)) -> BTreeSet<u8> {
     let seen = std::cell::Cell::new(0);
     let (seen, count) = outcomes(
@@ -141,7 +141,7 @@ fn s7_a_free_takes_effect_in_stream_order() {
             one.fill(&first, 0, 1, 1).unwrap();
             one.download(&first, 0, host).unwrap();
             one.free(first).unwrap();
-            // May get the place of the first buffer, which must not be reused before the download
+            // This buffer may get the memory of the first one, but only after the download
             // has run.
             let second = two.alloc(1);
             two.fill(&second, 0, 1, 2).unwrap();

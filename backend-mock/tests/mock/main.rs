@@ -1,5 +1,5 @@
-//! Promises of the simulator: only legal schedules and all of them, reproducible runs, visible
-//! mistakes, typed failures.
+//! Tests the promises of the simulator: it runs all legal schedules and no others, runs are reproducible, mistakes
+//! are visible, and failures have types.
 
 mod allocated_at;
 mod bounded;

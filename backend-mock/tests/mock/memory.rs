@@ -1,5 +1,5 @@
-//! Device memory: poison that names its origin, addresses, the limit and the work that is done
-//! before it is reported, pinned memory.
+//! Tests device memory: poison that names its origin, addresses, and the limit, with the work that runs
+//! before the limit is reported. Also tests pinned memory.
 
 use devarray::{
     Error,
@@ -141,7 +141,7 @@ fn pinned_memory_is_zeroed_aligned_and_apart() {
     assert!(Host::wrap(all).iter().all(|host| host.bytes().iter().all(|&byte| byte == 0)));
 }
 
-/// Only live memory counts, however often memory is pinned and given back.
+/// The limit counts only live memory, even if memory is pinned and freed often.
 #[test]
 fn the_limit_of_pinned_memory_counts_what_is_alive() {
     let device = builder().host_limit_bytes(100).build();

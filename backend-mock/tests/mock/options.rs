@@ -1,4 +1,4 @@
-//! The pages list every option of the device, and every code.
+//! Tests that the pages list every option of the device, and every code.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 const BUILDER: &str = include_str!("../../src/device/builder.rs");
@@ -6,7 +6,7 @@ const CODES: &str = include_str!("../../src/finding/code.rs");
 const README: &str = include_str!("../../README.md");
 const SIMULATOR: &str = include_str!("../../SIMULATOR.md");
 
-/// The public methods of the builder that take it and return it, except hidden ones.
+/// Lists the public methods of the builder that take and return it, except hidden ones.
 fn options(source: &str) -> Vec<&str> {
     let mut options = Vec::new();
     let mut is_hidden = false;
@@ -24,7 +24,7 @@ fn options(source: &str) -> Vec<&str> {
     options
 }
 
-/// The options in the first column of the table under "Options".
+/// Lists the options in the first column of the table under "Options".
 fn listed(page: &str) -> Vec<&str> {
     let rows = page.split("\n## Options\n\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let mut listed: Vec<&str> = rows
@@ -47,7 +47,7 @@ fn the_table_of_options_lists_each_option_of_the_builder() {
     assert_eq!(listed(README), options);
 }
 
-/// An additional option, and a missing row, are noticed.
+/// The twin: a new option and a missing row are both noticed.
 #[test]
 fn an_option_that_is_not_listed_is_seen() {
     let more = format!("{BUILDER}\nimpl Builder {{\n    pub fn novel(mut self, novel: bool) -> Self {{\n");

@@ -1,4 +1,4 @@
-//! Order, sums by index and products among other work: unordered work on the same elements is found, for each
+//! Tests sorts, sums by index and products beside other work. Unordered work on the same elements is found, for each
 //! operand of each call.
 #![allow(unsafe_code)] // opens unchecked streams, to leave out the waits on purpose
 

@@ -1,5 +1,5 @@
-//! Host memory that is not pinned: rows 6 and 7, under every profile. Code that relies on one of
-//! them is reported under the other profiles.
+//! Tests host memory that is not pinned, rows 6 and 7, under every profile. If code relies on a row, the other
+//! profiles report this.
 #![allow(unsafe_code)] // makes operations on its own memory, which it keeps
 
 use std::{collections::BTreeSet, slice};
@@ -54,7 +54,7 @@ impl Drop for Pageable {
     }
 }
 
-/// The findings of a program, which are equal under every schedule, and all values that it reads.
+/// Runs a program under all schedules. Returns its findings, which must be equal, and all values that it reads.
 fn outcome(
     profile: Profile,
     program: impl Fn(&MockDevice) -> bool,
@@ -77,8 +77,8 @@ fn relies_on(profiles: &[Profile]) -> Vec<(Code, ProfileSet)> {
 const BOTH: [bool; 2] = [false, true];
 const RIGHT: [bool; 1] = [true];
 
-/// Uploads pageable memory, and writes it again. Returns whether the upload has the bytes from the
-/// time of the call.
+/// Uploads pageable memory, and writes it again. Returns whether the device got the bytes of the time
+/// of the call.
 fn written_again(device: &MockDevice, waits: bool) -> bool {
     let queue = Queue::open(device);
     let (buffer, mut source) = (queue.alloc(8), Pageable::new(8, 7));
@@ -106,7 +106,7 @@ fn row_06_a_pageable_source_may_be_read_later() {
     }
 }
 
-/// Downloads to the first half of memory, which is registered, and uploads all of it, which is not.
+/// Downloads to the first half of memory, then uploads all of it. The first half or all of it is registered.
 fn read_behind_a_download(device: &MockDevice, waits: bool, all_registered: bool) -> bool {
     let queue = Queue::open(device);
     let (from, to, memory) = (queue.alloc(8), queue.alloc(16), Pageable::new(16, 1));
@@ -140,8 +140,8 @@ fn row_06_a_pageable_source_may_be_read_before_earlier_work() {
     }
 }
 
-/// Memory is read twice, first as pinned and then, as part of more memory, as pageable: the first
-/// read may still run when the second is over.
+/// Uploads memory as pinned memory, then as a pageable part of a larger range: the first read may still run when
+/// the second read is over.
 #[test]
 fn row_06_a_pinned_read_outlasts_a_pageable_one() {
     let program = |device: &MockDevice, pinned_first: bool| {
@@ -206,8 +206,8 @@ fn row_07_a_pageable_download_may_return_before_it_is_done() {
     }
 }
 
-/// The work that a download waited for is before everything that is issued later, on every stream;
-/// so is the allocation of memory.
+/// The work that a blocking download has waited for comes before everything that is issued later, on every stream.
+/// The allocation of the memory does, too.
 #[test]
 fn row_07_a_download_that_blocks_has_waited_for_its_stream() {
     let program = |device: &MockDevice, pageable: bool| {
@@ -233,7 +233,7 @@ fn row_07_a_download_that_blocks_has_waited_for_its_stream() {
     }
 }
 
-/// The report for a person who relies on a machine names the row, and the machine on which the
+/// The report names the row that the program relies on, and the machine on which the
 /// program is right.
 #[test]
 fn a_reliance_names_profile_row_and_copy() {

@@ -4,8 +4,8 @@
 use devarray::backend::{Device as _, Event as _, Stream as _};
 use devarray_mock::{MockDevice, Schedule};
 
-/// Whether everything on one of six streams ran before the first operation of another: one order of
-/// many steps.
+/// Returns whether all work of one stream ran before the first operation of another, among six streams: one order
+/// of many steps.
 fn is_unlucky(device: &MockDevice) -> bool {
     let streams = [(); 6].map(|()| device.open_stream().unwrap());
     let slow = streams[0].record().unwrap();
@@ -29,7 +29,7 @@ fn one_order_among_many_is_met_as_often_as_promised() {
     let runs = 400;
     let by_priority = found(&Schedule::Priorities { depth: 2, steps }, runs);
     let by_chance = found(&Schedule::Random, runs);
-    // The bound for two steps in one order: one in (streams + the host) × steps.
+    // The promised bound for two steps in one order: one run in (streams + the host) × steps.
     let promised = usize::try_from(runs / (7 * steps)).unwrap();
     println!(
         "{by_priority} by priority, {by_chance} by chance, {promised} promised, of {runs} ({steps} steps)"
@@ -68,7 +68,7 @@ fn any_depth_and_any_number_of_steps_can_be_asked_for() {
     assert_eq!(devarray::Array::<u8, _>::zeros(&stream, &[3]).unwrap().to_vec(&stream).unwrap(), [0; 3]);
 }
 
-/// After the largest device number comes 0.
+/// The number after the largest device number is 0.
 #[test]
 fn devices_beside_the_one_of_the_highest_number_have_numbers_of_their_own() {
     let first = MockDevice::builder().ordinal(usize::MAX).build();

@@ -1,6 +1,6 @@
-//! Random programs with all streams and host memories for which profiles differ. An oracle of edges
-//! and reachability tells, for each program and profile, whether it is right, and under which other
-//! profiles. A right program has the results of the order of issue under every schedule.
+//! Runs random programs on all streams and host memories that profiles treat differently. An oracle of edges
+//! and reachability says, for each program and profile, whether the program is correct, and under which other
+//! profiles it is. A correct program leaves the results of the order of issue under every schedule.
 #![allow(unsafe_code)] // makes operations on its own memory, which it keeps
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +12,11 @@ use devarray_mock::{Access, Code, MockDevice, Profile, ProfileSet, Schedule};
 use super::support::{Host, PLAIN, Queue};
 
 const CELL: usize = 8;
-/// The numbers of cells: on the device, in pageable memory, and in pinned memory.
+/// The numbers of cells on the device and in pageable memory, and of all cells. The rest is in pinned memory.
 const DEVICE: usize = 2;
 const PAGEABLE: usize = 2;
 const CELLS: usize = 6;
-/// Two streams of the library, two blocking ones, the legacy stream, the per-thread stream, stream
+/// Two streams of the library, two blocking streams, the legacy stream, the per-thread stream, and stream
 /// 0.
 const STREAMS: usize = 7;
 const LEGACY: usize = 4;
@@ -37,7 +37,7 @@ enum Do {
 
 fn program(seed: u64) -> Vec<Do> {
     let mut rng = Rng::new(seed);
-    // Few streams in each program, so that operations meet.
+    // Each program uses few streams, so that operations conflict.
     let streams: Vec<usize> = (0..3).map(|_| rng.below(STREAMS)).collect();
     let length = 3 + rng.below(8);
     let step = |_| {
@@ -60,10 +60,10 @@ fn is_pageable(cell: usize) -> bool {
     (DEVICE..DEVICE + PAGEABLE).contains(&cell)
 }
 
-/// An access: its node, its cell, whether it writes.
+/// An access: its node, its cell, and whether it writes.
 type Touch = (usize, usize, bool);
 
-/// The edges of one profile, by the table in the documentation.
+/// The edges under one profile, as the table in the documentation states them.
 #[derive(Default)]
 struct Oracle {
     reads_early: bool,
@@ -72,7 +72,7 @@ struct Oracle {
     null_is_legacy: bool,
     /// For each node, the nodes before it.
     before: Vec<u64>,
-    /// The last node of each lane; all nodes of blocking lanes; the nodes that are barriers.
+    /// The last node of each lane; the nodes on blocking lanes; the nodes that are barriers.
     last: BTreeMap<usize, usize>,
     blocking: u64,
     barriers: u64,
@@ -101,9 +101,9 @@ impl Oracle {
         self.before.len() - 1
     }
 
-    /// Adds a node on a stream, which also comes after the nodes `also`.
+    /// Adds a node on a stream. It also comes after the nodes in `also`.
     fn on(&mut self, stream: usize, also: u64) -> usize {
-        // Stream 0 and the per-thread stream are the same, or ordered as if they were.
+        // Stream 0 and the per-thread stream are one stream, or have the order of one stream.
         let lane = if stream == NULL { NULL - 1 } else { stream };
         let is_blocking = lane >= 2;
         let is_barrier = stream == LEGACY || stream == NULL && self.null_is_legacy;
@@ -121,7 +121,7 @@ impl Oracle {
         node
     }
 
-    /// The accesses that conflict with an operation's, by node.
+    /// Adds an operation, and returns the nodes of the accesses that conflict with it.
     fn issue(&mut self, step: Do) -> BTreeSet<usize> {
         let touches: Vec<Touch> = match step {
             Do::Fill { stream, cell } => vec![(self.on(stream, 0), cell, true)],
@@ -179,7 +179,7 @@ impl Oracle {
                 }
             }
         }
-        // Everything that is issued later comes after the host's accesses.
+        // Everything that is issued later comes after an access of the host.
         if matches!(step, Do::HostRead { .. } | Do::HostWrite { .. }) {
             self.host |= 1 << touches[0].0;
         }
@@ -188,7 +188,7 @@ impl Oracle {
     }
 }
 
-/// The first wrong step under each profile, and the profiles under which it is right.
+/// The first wrong step under each profile, and the profiles under which this step is right.
 fn due(steps: &[Do]) -> Vec<Option<(usize, ProfileSet)>> {
     let conflicts: Vec<Vec<BTreeSet<usize>>> = Profile::ALL
         .map(|profile| {
@@ -204,7 +204,7 @@ fn due(steps: &[Do]) -> Vec<Option<(usize, ProfileSet)>> {
     conflicts.iter().map(first).collect()
 }
 
-/// The values that the program leaves in the cells, in the order of issue.
+/// The values that the program leaves in the cells if it runs in the order of issue.
 fn in_order(steps: &[Do]) -> [u8; CELLS] {
     let mut cells = [0; CELLS];
     for (value, &step) in (1..).zip(steps) {
@@ -217,7 +217,7 @@ fn in_order(steps: &[Do]) -> [u8; CELLS] {
     cells
 }
 
-/// The first finding of a device, and the values that the program leaves in the cells.
+/// Plays a program. Returns the first finding of the device, and the values in the cells.
 fn played(steps: &[Do], device: &MockDevice) -> (Option<(usize, Code, ProfileSet)>, [u8; CELLS]) {
     let library = [(); 2].map(|()| Queue::open(device));
     let mut queues: Vec<Queue> = library.into();
@@ -339,8 +339,8 @@ fn the_judge_says_of_every_profile_what_reachability_says() {
     }
 }
 
-/// Under one profile, stream 0 comes after the blocking streams: there, waiting for its event also
-/// waits for them.
+/// Under one profile, stream 0 waits for the blocking streams. A wait for its event is then a wait for them,
+/// too.
 #[test]
 fn an_event_that_the_host_waited_for_counts_as_each_profile_has_it() {
     let (event, blocking, pinned) = (0, 2, DEVICE + PAGEABLE);
@@ -351,7 +351,7 @@ fn an_event_that_the_host_waited_for_counts_as_each_profile_has_it() {
         Do::HostWrite { cell: pinned },
     ];
     let legacy: ProfileSet = [Profile::Legacy].into_iter().collect();
-    // The twin does not wait, and is wrong under every profile.
+    // The twin does not wait for the event, and is wrong under every profile.
     for (steps, passes) in
         [(steps.to_vec(), legacy), ([&steps[..2], &steps[3..]].concat(), ProfileSet::default())]
     {

@@ -1,5 +1,5 @@
-//! Random small programs: over all its schedules, the simulator leaves exactly the bytes that the
-//! orders allowed by a brute-force oracle leave. So every schedule is legal, and every legal
+//! Runs random small programs under all schedules. The simulator leaves exactly the bytes that a brute-force oracle
+//! gets from all allowed orders. So every schedule is legal, and every legal
 //! outcome occurs.
 
 use std::collections::BTreeSet;

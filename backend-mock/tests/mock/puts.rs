@@ -1,5 +1,5 @@
-//! Random puts: their results, their findings, and the elements that then have a value, compared
-//! with a model.
+//! Compares random puts with a model: their results, their findings, and the elements that have a value
+//! afterwards.
 #![allow(clippy::unwrap_used)] // small numbers
 
 use devarray::{
@@ -18,14 +18,14 @@ impl Random {
     }
 }
 
-/// A put along an axis of a part of an array, whose steps may be negative.
+/// A put along an axis of a part of an array. The part may be transposed or flipped.
 #[derive(Debug)]
 struct Case {
     shape: [usize; 2],
     is_fresh: bool,
     is_transposed: bool,
     flipped: Option<usize>,
-    /// The range of rows and of columns in the array as it is viewed.
+    /// The ranges of rows and columns of the part in the viewed array.
     part: [(usize, usize); 2],
     axis: usize,
     indices: Vec<i32>,
@@ -38,9 +38,9 @@ struct Case {
 /// The result of a case.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    /// The value of each element of the array; none if it has no value.
+    /// The value of each element of the array, or none if the element has no value.
     elements: Vec<Option<u32>>,
-    /// The first byte of an element that was put twice although the program promised otherwise.
+    /// The first byte of an element that was put twice, if the program promised not to do that.
     repeated: Option<usize>,
     is_in_range: bool,
 }
@@ -64,7 +64,7 @@ impl Case {
             indices.swap(at, of(at + 1));
         }
         match of(4) {
-            // All indices, some of them, some of them repeated, and some out of range.
+            // The put uses all indices, or some of them, or repeated ones, or some out of range.
             0 => {}
             1 => indices.truncate(1 + of(bound)),
             kind => {
@@ -160,7 +160,7 @@ impl Case {
         Ok(Outcome { elements, repeated, is_in_range })
     }
 
-    /// The position in the array of an element of the part.
+    /// The position in the array of an element of the part, given by its index.
     fn place(&self, mut at: [usize; 2]) -> usize {
         if let Some(axis) = self.flipped {
             at[axis] = self.part[axis].1 - self.part[axis].0 - 1 - at[axis];
@@ -230,7 +230,7 @@ fn random_puts_leave_and_tell_what_a_model_says() -> Result<()> {
     Ok(())
 }
 
-/// The twin: with one index left out, other elements have a value.
+/// The twin: if the model leaves out one index, other elements have a value.
 #[test]
 fn a_model_that_leaves_an_index_out_is_told_from_the_simulator() -> Result<()> {
     let mut differ = 0;

@@ -1,5 +1,5 @@
-//! Schedules: each adversary shows its kind of mistake, a missing wait is seen while its twin with
-//! the wait never is, and runs are reproduced by their options and by their trace.
+//! Tests schedules: each adversary shows its kind of mistake. A missing wait is seen, and its twin with
+//! the wait never fails. The options of a run reproduce it, and so does its trace.
 
 use devarray::{Layout, backend::Event, copy::Plan};
 use devarray_mock::{MockDevice, Schedule, Trace};
@@ -8,7 +8,7 @@ use crate::support::{Host, PLAIN, Queue, builder, device, random, strided};
 
 const LEN: usize = 64;
 
-/// One stream fills and another downloads, with or without the edge between them.
+/// Fills on one stream and downloads on another, with or without a wait between them.
 fn read_after_write(device: &MockDevice, wait: bool) -> Vec<u8> {
     let (one, two) = (Queue::open(device), Queue::open(device));
     let buffer = one.alloc(LEN);
@@ -20,7 +20,7 @@ fn read_after_write(device: &MockDevice, wait: bool) -> Vec<u8> {
     two.bytes(device, &buffer, 0, LEN)
 }
 
-/// One stream downloads and another overwrites, with or without the edge between them.
+/// Downloads on one stream and overwrites on another, with or without a wait between them.
 fn write_after_read(device: &MockDevice, wait: bool) -> Vec<u8> {
     let (one, two) = (Queue::open(device), Queue::open(device));
     let buffer = one.alloc(LEN);

@@ -1,4 +1,4 @@
-//! Stream programs of raw operations, written as short calls.
+//! Short calls for stream programs of raw operations.
 #![allow(unsafe_code)] // makes operations by their unchecked constructors, to leave out on purpose what core would order
 
 use std::num::NonZeroUsize;
@@ -32,7 +32,7 @@ pub(crate) fn size(len_bytes: usize) -> NonZeroUsize {
     NonZeroUsize::new(len_bytes).expect("tests use sizes above 0")
 }
 
-/// The fixed schedules, and some random ones.
+/// All fixed schedules, and some random ones.
 pub(crate) fn every_schedule() -> impl Iterator<Item = (Schedule, u64)> {
     let fixed = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy].map(|schedule| (schedule, 0));
     fixed.into_iter().chain((0..20).map(|seed| (Schedule::Random, seed)))
@@ -143,8 +143,8 @@ impl Host {
         all.into_iter().map(Self).collect()
     }
 
-    /// The bytes that it holds now. The simulator runs only inside calls, so no operation is
-    /// writing meanwhile.
+    /// The bytes that the memory holds now. The simulator runs only inside calls, so no operation
+    /// writes meanwhile.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         // SAFETY: initialized, alive as long as `self`, and read while no operation runs.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr(), self.0.len_bytes()) }.to_vec()

@@ -34,7 +34,7 @@ devarray::kernel! {
 type Stream = StreamHandle<MockDevice>;
 type Reader = fn(&Stream, &Array<u8, MockDevice>) -> Result<()>;
 
-/// Everything that reads memory and needs its value, and the words for it.
+/// Each operation that reads memory and needs its value, and the words for it.
 const READERS: [(&str, Reader); 12] = [
     ("and brought to the host", |stream, x| x.to_vec(stream).map(drop)),
     ("and read by `map`", |stream, x| x.map(stream, |x| x + 1).map(drop)),
@@ -67,13 +67,13 @@ const READERS: [(&str, Reader); 12] = [
     }),
     ("and read by `AddTo`", |stream, x| AddTo::launch(stream, x, &mut Array::zeros(stream, &[4])?)),
     ("and brought to the host", |stream, x| {
-        // The words do not depend on how often it is copied on the way.
+        // The words do not depend on the number of copies in between.
         x.view().flip(&[0])?.to_contiguous(stream, devarray::Order::C)?.to_vec(stream).map(drop)
     }),
 ];
 
-/// The headlines of the findings when four elements are read after `put` were put; without
-/// `put`, no element was ever written.
+/// The headlines of the findings when four elements are read, after a put at the indices `put`. Without
+/// `put`, no element was written.
 fn headlines(put: Option<&[u32]>, read: Reader) -> Result<Vec<String>> {
     let device = MockDevice::new();
     let stream = Context::new(device.clone())?.stream()?;
@@ -92,7 +92,7 @@ fn headlines(put: Option<&[u32]>, read: Reader) -> Result<Vec<String>> {
 #[test]
 fn what_was_never_written_is_told_with_the_operation_that_read_it() -> Result<()> {
     for (words, read) in READERS {
-        // Found when it is enqueued, or found when it runs.
+        // The mistake is found when the read is enqueued, or only when it runs.
         for put in [None, Some(&[0, 3][..])] {
             let found = headlines(put, read)?;
             let start = format!("error[DA10]: never given a value, {words}: buffer ");
@@ -103,7 +103,7 @@ fn what_was_never_written_is_told_with_the_operation_that_read_it() -> Result<()
     Ok(())
 }
 
-/// A finding about a kernel names the argument, also if it was found only at run time.
+/// A finding about a kernel names the argument, even if the mistake is found only at run time.
 #[test]
 fn a_kernel_is_told_with_its_argument() -> Result<()> {
     for put in [None, Some(&[0, 3][..])] {
@@ -166,7 +166,7 @@ fn what_reads_what_it_writes_is_told_by_its_own_words() -> Result<()> {
     Ok(())
 }
 
-/// A free that is too early is not called a use.
+/// The finding about a free that comes too early speaks of a free, and not of a use.
 #[test]
 fn a_free_is_told_as_one() {
     let device = MockDevice::new();

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Time and memory of `devarray relayout` on the simulator beside NumPy, on one file, alternating.
+"""Compares time and memory of `devarray relayout` on the simulator with NumPy's, on one file, in turn.
 
     cargo build --release -p devarray-cli
     python3 conformance/cli/tests/relayout_cost.py target/release/devarray --mib 2048 --folder /some/folder
 
-NumPy: np.load, transpose, slice, np.ascontiguousarray, np.save. Prints seconds, those of a processor, and peak resident
-memory of each run, and fails if the files differ, or if the better run of the command needs more time than the better
-run of NumPy, or more than 1.2 times its memory. Each run writes a new file: the command replaces an old one only when
-the new one is complete, so both take room for a while.
+NumPy calls np.load, transpose, slice, np.ascontiguousarray and np.save. Prints seconds, processor seconds and peak
+resident memory of each run. Fails if the files differ, if the best run of the command takes more time than NumPy's best
+run, or if its peak memory over all runs is more than 1.2 times NumPy's. An old output is removed before each run: the
+command replaces a file only when the new one is complete, so that both would take room.
 """
 
 import argparse

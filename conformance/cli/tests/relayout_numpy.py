@@ -67,7 +67,7 @@ def random_index(rng, a):
         items.insert(rng.randint(0, len(items)), Ellipsis)
     if rng.random() < 0.03:
         items.append(99)
-    # NumPy turns a single element into a scalar, which has no byte order, unless there is an ellipsis.
+    # Without an ellipsis, NumPy makes a scalar of a single element, and a scalar has no byte order.
     key = tuple(items) if Ellipsis in items else (*items, Ellipsis)
     return f"index({','.join(map(item_text, items))})", lambda a: a[key]
 
@@ -155,7 +155,7 @@ STEPS = [
 
 
 def random_chain(rng, array):
-    """The text of a chain and NumPy's result of it, or None where NumPy refuses a step."""
+    """Returns the text of a random chain and NumPy's result, or None for the result if NumPy refuses a step."""
     texts, result = [], array
     for _ in range(rng.randint(0, 5)):
         text, step = rng.choice(STEPS)(rng, result)
@@ -171,7 +171,7 @@ def random_chain(rng, array):
 
 
 def differences(run, out_path, expected):
-    """The mistake of a finished run; nothing if all is well."""
+    """Describes the mistake of a finished run. Returns an empty text if the run is right."""
     stderr = run.stderr.decode()
     if expected is None:
         if run.returncode != 2:
@@ -205,7 +205,7 @@ def run_case(binary, backend, rng, directory):
     out_path.unlink(missing_ok=True)
     command = [binary, "relayout", in_path, "-o", out_path, "--backend", backend, "--steps", steps, "--order", order]
     run = subprocess.run(command, capture_output=True, check=False)
-    # np.asarray keeps 0-d arrays 0-d, where np.ascontiguousarray would give them an axis.
+    # np.asarray keeps 0-d arrays 0-d; np.ascontiguousarray would give them an axis.
     expected = None if result is None else np.asarray(result, order=order)
     wrong = differences(run, out_path, expected)
     leftovers = [path.name for path in directory.iterdir() if path not in (in_path, out_path)]
@@ -218,7 +218,7 @@ def run_case(binary, backend, rng, directory):
 
 
 def names():
-    """Every name of a type that NumPy might know, with and without a mark of order, as Python writes it."""
+    """Lists names of types that NumPy might know, with and without a mark of byte order, in Python's form."""
     kinds = [f"{kind}{size}" for kind in "biufcSUVmMaBO" for size in (*range(1, 17), 32)]
     known = [str(name) for name in np._core.sctypeDict if isinstance(name, str)]
     other = ["float8", "int_t", "Float64", "bool8", "float_", "string", "M8[s]", "datetime64[25s]", "m8[x]", "f+4", "f 4", "f04", "f-4", ""]

@@ -1,5 +1,5 @@
 //! Measures the cost of a device chosen at run time: small calls on a backend's device and on the
-//! same device through `AnyDevice`, by turns. Prints nanoseconds per call, the median and the least
+//! same device through `AnyDevice`, in turn. Prints nanoseconds per call: the median and the least
 //! of 400 turns of 200 calls.
 //!
 //! `cargo run --release -p devarray-any --example cost`
@@ -13,7 +13,7 @@ use devarray_mock::{MockDevice, Schedule};
 
 const ITEMS: usize = 16;
 const CALLS: u32 = 200;
-// Without optimization, it only shows that the example works.
+// Without optimization, the example only shows that it works.
 const TURNS: usize = if cfg!(debug_assertions) { 4 } else { 400 };
 
 /// Two arrays on a device, for small calls.
@@ -23,7 +23,7 @@ struct Calls<D: Compute> {
     y: Array<f32, D>,
 }
 
-/// A call, and its name.
+/// The name of a call, and the call.
 type Call<D> = (&'static str, fn(&mut Calls<D>) -> Result<()>);
 
 impl<D: Compute> Calls<D> {
@@ -40,7 +40,7 @@ impl<D: Compute> Calls<D> {
         Ok(Self { stream, x, y })
     }
 
-    /// Times a call in nanoseconds.
+    /// Measures the time of a call in nanoseconds.
     fn time(&mut self, call: fn(&mut Self) -> Result<()>) -> Result<f64> {
         let begun = Instant::now();
         for _ in 0..CALLS {

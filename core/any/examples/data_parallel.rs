@@ -1,7 +1,7 @@
-//! A small network learns on several devices at once: each rank has its part of the samples, and the
-//! slopes of all ranks are added before a step. On the CPU each rank is a thread; on the simulator one
-//! rank runs at a time, in any order that the schedule chooses. A step may be recorded once and launched again and again,
-//! by some ranks or by all. All ranks, on both, have the same bits after each step.
+//! Trains a small network on several devices at once: each rank has its part of the samples, and the gradients
+//! of all ranks are added before an update. On the CPU each rank is a thread; on the simulator one
+//! rank runs at a time, in an order that the schedule chooses. A step may be recorded once and launched repeatedly,
+//! by some ranks or by all. All ranks have the same bits after each step, on the CPU and on the simulator.
 
 use std::thread;
 
@@ -22,7 +22,7 @@ const CLASSES: usize = 3;
 const STEPS: usize = 40;
 const RATE: f32 = 0.5;
 
-/// Numbers between -1 and 1 that are always the same.
+/// Makes numbers between -1 and 1, the same in every run.
 fn numbers(seed: u32, len: usize) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
@@ -32,8 +32,8 @@ fn numbers(seed: u32, len: usize) -> Vec<f32> {
     (0..len).map(|_| next()).collect()
 }
 
-/// The samples of a rank with their classes, a 1 among zeros: the one among three directions that a sample
-/// goes furthest in.
+/// The samples of a rank with their classes, which are a 1 among zeros. A sample's class is the one of three
+/// directions in which it goes furthest.
 fn samples<D: Compute>(stream: &StreamHandle<D>, rank: usize, ranks: usize) -> Result<[Array<f32, D>; 2]> {
     let len = SAMPLES / ranks;
     let features = &numbers(1, SAMPLES * FEATURES)[rank * len * FEATURES..(rank + 1) * len * FEATURES];
@@ -47,14 +47,14 @@ fn samples<D: Compute>(stream: &StreamHandle<D>, rank: usize, ranks: usize) -> R
     Ok([features, Array::from_slice(stream, &[len, CLASSES], &classes)?])
 }
 
-/// Weights, and the bias of each output. Each rank has all of them.
+/// The weights of a layer, and the bias of each output. Each rank has a copy of them.
 struct Layer<D: Compute> {
     weights: Array<f32, D>,
     bias: Array<f32, D>,
 }
 
 impl<D: Compute + Collects> Layer<D> {
-    /// Rank 0 chooses the weights.
+    /// Makes a layer; all ranks get the weights of rank 0.
     fn new(
         stream: &StreamHandle<D>,
         ranks: &mut Communicator<D>,
@@ -71,7 +71,7 @@ impl<D: Compute + Collects> Layer<D> {
 type View<'a, D> = ArrayView<'a, f32, D>;
 type ViewMut<'a, D> = ArrayViewMut<'a, f32, D>;
 
-/// Goes down the slope of the loss of all ranks, in one layer.
+/// Takes a step of gradient descent in one layer, along the gradient of the loss of all ranks.
 fn descend<D: Compute + Collects>(
     on: &StreamHandle<D>,
     ranks: &mut Communicator<D>,
@@ -87,7 +87,7 @@ fn descend<D: Compute + Collects>(
     bias.update(on, (&of_bias, RATE), |bias, (slope, rate)| bias - rate * slope)
 }
 
-/// A step of both layers, which knows nothing of recordings. `loss` becomes the loss of all ranks before it.
+/// Makes a step of both layers, without knowing of recordings. Sets `loss` to the loss of all ranks before the step.
 fn step<D: Compute + Collects>(
     on: &StreamHandle<D>,
     ranks: &mut Communicator<D>,
@@ -110,10 +110,10 @@ fn step<D: Compute + Collects>(
     descend(on, ranks, first.each_mut(), x, &back)
 }
 
-/// The loss of all ranks after each step, and the bits of the last weights.
+/// The loss of all ranks before each step, and the bits of the first layer's weights at the end.
 type Learnt = (Vec<f32>, Vec<u32>);
 
-/// Learns, by calls or by launches.
+/// Trains the network, step by step: each step is a call, or a launch of recorded work.
 fn learn<D: Compute + Collects>(
     device: D,
     id: &CommunicatorId,
@@ -148,7 +148,7 @@ fn learn<D: Compute + Collects>(
     Ok((losses, w1.to_vec(on)?.into_iter().map(f32::to_bits).collect()))
 }
 
-/// Each rank a thread, on the CPU.
+/// Trains on the CPU, with a thread for each rank.
 fn on_the_host(count: usize, is_recorded: bool) -> Result<Vec<Learnt>> {
     let id = &CommunicatorId::new();
     let run = |rank| learn(HostDevice::builder().threads(1).build(), id, (rank, count), is_recorded);
@@ -168,7 +168,7 @@ fn main() -> Result<()> {
 
         assert!(on_the_host(count, true)? == outcomes, "launches have the bits of calls");
 
-        // Some ranks launch what others call.
+        // Ranks of even number launch a recorded step, and the others call it.
         let simulated = MockDevice::new().cluster(count, |rank| {
             learn(rank.device(), &rank.id(0), (rank.number(), count), rank.number() % 2 == 0)
         });
@@ -176,7 +176,7 @@ fn main() -> Result<()> {
             assert!(of? == outcomes[0], "the simulator has the bits of the CPU");
         }
     }
-    // Many orders of the ranks and their streams, with the judge's word on each. One is enough here.
+    // Explores many orders of the ranks and their streams, each judged. This costs time, so it is done on request.
     if std::env::args().any(|argument| argument == "--explore") {
         cluster(2, |rank| learn(rank.device(), &rank.id(0), (rank.number(), 2), true).expect("it learns"));
     }

@@ -7,8 +7,8 @@
 //! torchrun --nproc-per-node 4 --no-python target/debug/examples/many_processes
 //! ```
 //!
-//! Each rank takes the GPU of its number on its machine, or the CPU where there is none. It adds vectors of all ranks,
-//! hands others around, and checks the results.
+//! Each rank takes the GPU of its number on its machine, or the CPU where there is none. It adds vectors of all
+//! ranks, exchanges others, and checks the results.
 
 use std::error::Error;
 
@@ -42,20 +42,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     ranks.broadcast(&stream, count - 1, &mut given)?;
     check(given.to_vec(&stream)? == [(count - 1) as f64; 3], "the elements of the last rank")?;
 
-    // Each half on its own.
+    // Each half of the ranks adds numbers of its own.
     if let Some(mut half) = ranks.split(Some(rank % 2))? {
         let one = Array::full(&stream, &[1], 1.0_f64)?;
         let members = half.all_reduce(&stream, Combination::Sum, &one)?.to_vec(&stream)?;
         check(members == [half.ranks() as f64], "the members of a half")?;
         half.barrier()?;
     }
-    // Nobody goes before all are done.
+    // No rank continues before all ranks are here.
     ranks.barrier()?;
     println!("rank {rank} of {count} is right");
     Ok(())
 }
 
-/// The GPU of this number, or the CPU, whose cores the ranks share.
+/// The GPU of this number. Without a GPU, the CPU with one thread for each rank.
 fn device(number: usize) -> Result<AnyDevice, Box<dyn Error>> {
     Ok(match AnyDevice::best()?.backend() {
         "cuda" => AnyDevice::named(&format!("cuda:{number}"))?,

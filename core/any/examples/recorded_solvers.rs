@@ -20,7 +20,7 @@ const CG_STEPS: usize = if IS_DEBUG { 40 } else { 400 };
 /// The number of steps in a launch.
 const AT_ONCE: usize = 20;
 
-/// The elements inside a margin of one, shifted by some rows and columns.
+/// The elements without the margin of one, moved by some rows and columns.
 fn inside<'a, D: Compute>(
     u: &ArrayView<'a, f32, D>,
     [rows, columns]: [usize; 2],
@@ -29,7 +29,7 @@ fn inside<'a, D: Compute>(
     u.slice_axis(0, rows..rows + height)?.slice_axis(1, columns..columns + width)
 }
 
-/// The elements themselves, and the sum of their four neighbours, as views for a function.
+/// The elements and their four neighbours, as five views for a function.
 fn with_neighbours<'a, D: Compute>(u: &ArrayView<'a, f32, D>) -> Result<[ArrayView<'a, f32, D>; 5]> {
     Ok([inside(u, [1, 1])?, inside(u, [0, 1])?, inside(u, [2, 1])?, inside(u, [1, 0])?, inside(u, [1, 2])?])
 }
@@ -93,7 +93,7 @@ fn descend<D: Compute>(
     square.copy_from(on, &next)
 }
 
-/// The time of a call and of the work that it enqueued, when it is made for the second time.
+/// Measures the second call: the time of the call and of the work that it enqueued.
 fn time<D: Compute>(on: &StreamHandle<D>, mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
     call()?;
     on.synchronize()?;

@@ -56,8 +56,8 @@ struct Parameters<'v, D: Compute> {
 }
 
 impl<D: Compute> Parameters<'_, D> {
-    /// Takes a step of gradient descent, given the loss's slope by the layer's outputs: one product
-    /// and one sum.
+    /// Takes a step of gradient descent, given the gradient of the loss with respect to the layer's outputs: one
+    /// product and one sum.
     fn learn(
         &mut self,
         on: &StreamHandle<D>,
@@ -87,7 +87,7 @@ fn samples<D: Compute>(stream: &StreamHandle<D>) -> Result<[Array<f32, D>; 2]> {
     ])
 }
 
-/// One step: forward, the loss, backward, update. It works on any stream, and knows nothing of recordings.
+/// Makes one step: forward, loss, backward, update. It works on any stream, without knowing of recordings.
 fn step<D: Compute>(
     on: &StreamHandle<D>,
     [x, classes]: [&ArrayView<'_, f32, D>; 2],
@@ -115,7 +115,7 @@ type RecordedStep<D> = Recording<D, (In, In, InOut, InOut, InOut, InOut, InOut)>
 type In = Reads<f32>;
 type InOut = Writes<f32>;
 
-/// Everything that a step works with.
+/// All arrays of a step.
 struct Network<D: Compute> {
     samples: [Array<f32, D>; 2],
     first: Layer<D>,
@@ -174,7 +174,7 @@ pub(crate) fn losses<D: Compute>(context: &Context<D>) -> Result<Vec<f32>> {
         .collect()
 }
 
-/// Computes these losses by launches of a step that was recorded once.
+/// Computes the same losses as [`losses`], by launches of a step that was recorded once.
 pub(crate) fn recorded_losses<D: Compute>(context: &Context<D>) -> Result<Vec<f32>> {
     let stream = &context.stream()?;
     let mut network = Network::new(stream)?;
@@ -187,7 +187,7 @@ pub(crate) fn recorded_losses<D: Compute>(context: &Context<D>) -> Result<Vec<f3
         .collect()
 }
 
-/// The time of one step, measured over many.
+/// Measures the time of one step, averaged over many.
 fn time_a_step<D: Compute>(
     stream: &StreamHandle<D>,
     mut step: impl FnMut() -> Result<()>,
@@ -202,7 +202,7 @@ fn time_a_step<D: Compute>(
     Ok(begun.elapsed() / STEPS)
 }
 
-/// Learns both ways, compares the losses, and prints the times of a step.
+/// Trains in both ways, compares the losses, and prints the times of a step.
 fn both_ways(name: &str, context: &Context<AnyDevice>) -> Result<()> {
     let stream = &context.stream()?;
     let mut called = Network::new(stream)?;

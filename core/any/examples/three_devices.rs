@@ -1,5 +1,5 @@
 //! Runs one generic function on three devices: the CPU, the simulator, and a GPU if there is one.
-//! All give the same bits.
+//! All of them give the same bits.
 
 use devarray::{Array, Compute, Context, Result, prelude::*};
 use devarray_any::AnyDevice;

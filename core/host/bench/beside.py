@@ -4,9 +4,9 @@ usage: beside.py [--n N] [--threads T] [--rounds R] [--speed PROGRAM] [--save FI
        beside.py --show FILE.jsonl...
        beside.py --page FILE.jsonl > SPEED.md
 
-Each peer runs with one thread and with T, all cores unless told. A ratio is the peer's time by ours: above 1 we are
-faster. Of several rounds the best time counts, because machines slow down for minutes. Peers are numpy, torch, jax,
-ndarray and numr, those that this Python and this program have unless named.
+Each peer runs with one thread and with T threads; T is the number of cores unless told. A ratio is the peer's time
+divided by ours: above 1, ours is faster. The best time of several rounds counts, because machines slow down for
+minutes. Peers are numpy, torch, jax, ndarray and numr. Unless some are named, all that are installed run.
 PROGRAM is what `cargo build --release --manifest-path core/host/bench/Cargo.toml` builds.
 """
 import argparse
@@ -49,7 +49,7 @@ def mean(ratios):
 
 def table(lines):
     about, lines = lines[0], lines[1:]
-    # The best of all rounds is the last to be put.
+    # Slow rounds come first, so that the best round overwrites the others.
     timed = sorted((l for l in lines if "ms" in l), key=lambda line: -line["ms"])
     times = {(l["case"], l["peer"], l["threads"]): l for l in timed}
     cases = list(dict.fromkeys(l["case"] for l in lines if l["peer"] == "devarray" and l["case"] != "memcpy"))

@@ -1,9 +1,9 @@
-"""The calls of `src/ours.rs` by NumPy, PyTorch and JAX on the CPU: one JSON line a case.
+"""Times the calls of `src/ours.rs` by NumPy, PyTorch and JAX on the CPU. Prints one JSON line per case.
 
 usage: peers.py numpy|torch|jax [N [CASE...]]
 
-Arrays have N x N elements, 4096 unless told. OMP_NUM_THREADS says how many threads. Results go into existing arrays
-where the library can. Times are medians of 15 after 0.1 s of calls.
+Arrays have N x N elements, 4096 unless told. OMP_NUM_THREADS sets the number of threads. Results go into existing
+arrays where the library can do that. Times are medians of 15 calls after 0.1 s of warm-up.
 """
 import json
 import os
@@ -39,7 +39,7 @@ def heat(x):
     return x[1:-1, 1:-1] + 0.1 * (around - 4 * x[1:-1, 1:-1])
 
 
-# name -> (bytes of least traffic, the call on a library with NumPy's names)
+# name -> (least number of bytes to move, the call on a library with NumPy's names)
 CASES = {
     "add-f32": (3 * b, lambda m, a: a.x + a.y),
     "axpy-f32": (3 * b, lambda m, a: a.x * 2.5 + a.y),
@@ -202,6 +202,6 @@ for name, (len_bytes, call) in CASES.items():
     try:
         seconds = median(call)
         line = {"case": name, "peer": peer, "ms": seconds * 1e3, "gbps": len_bytes / seconds / 1e9}
-    except Exception as error:  # a case that a library lacks is told, and the others go on
+    except Exception as error:  # reports a case that the library lacks, and goes on with the others
         line = {"case": name, "peer": peer, "error": f"{type(error).__name__}: {error}"[:120]}
     print(json.dumps(line), flush=True)

@@ -1,7 +1,7 @@
-//! Four threads that share one context each make a long call: how long all four take beside one alone.
+//! Compares the time of four threads, which share one context and make one long call each, with the time of one.
 //!
-//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example four_calls`, on four free cores: with
-//! one thread a call, the four calls take the time of one.
+//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example four_calls`, on four free cores. If each
+//! call has one thread, the four calls should take the time of one call.
 
 use std::{
     thread,
@@ -11,10 +11,10 @@ use std::{
 use devarray::{Array, Context, Result};
 use devarray_host::HostDevice;
 
-/// Fewer where nothing is optimized: then no time means anything.
+/// The number of elements. It is small without optimization, because times then mean nothing.
 const LEN: usize = if cfg!(debug_assertions) { 1 << 14 } else { 1 << 24 };
 
-/// The time in which each of some threads finishes one call on its own array, from a common start.
+/// The least time in which some threads make one call each on arrays of their own, after a common start.
 fn time(context: &Context<HostDevice>, threads: usize) -> Result<Duration> {
     let mut best = Duration::MAX;
     for _ in 0..5 {
@@ -22,7 +22,7 @@ fn time(context: &Context<HostDevice>, threads: usize) -> Result<Duration> {
             .map(|_| {
                 let stream = context.stream()?;
                 let x = Array::<f32, _>::full(&stream, &[LEN], 1.5)?;
-                // Written once, so that its pages are there.
+                // The array is written once, so that its pages are mapped.
                 let y = Array::<f32, _>::full(&stream, &[LEN], 0.0)?;
                 Ok((stream, x, y))
             })

@@ -1,7 +1,7 @@
-//! A thousand small calls on the CPU, as they come and recorded: how long each takes.
+//! Measures the time of a small call on the CPU: made a thousand times, and recorded a thousand times in one launch.
 //!
-//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example recorded_calls`. A bare loop is run,
-//! too: the difference is what is not work.
+//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example recorded_calls`. A plain loop is timed,
+//! too: the rest of the time is overhead.
 
 use std::{hint::black_box, time::Instant};
 
@@ -10,7 +10,7 @@ use devarray_host::HostDevice;
 
 const CALLS: usize = 1000;
 
-/// The least time of some rounds of all calls, in nanoseconds a call.
+/// The least time of several rounds of all calls, in nanoseconds per call.
 fn nanoseconds(mut calls: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..200 {
@@ -21,7 +21,7 @@ fn nanoseconds(mut calls: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(least)
 }
 
-/// The work of a call.
+/// Does the work of one call in a plain loop.
 #[inline(never)]
 fn bare(v: &mut [f32], y: &[f32]) {
     v.iter_mut().zip(y).for_each(|(v, y)| *v = *v * 0.5 + y);

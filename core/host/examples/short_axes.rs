@@ -1,4 +1,4 @@
-//! Times functions and reductions along short axes, in nanoseconds an element.
+//! Times functions and reductions along short axes, in nanoseconds per element.
 //!
 //! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example short_axes`
 
@@ -10,10 +10,10 @@ use devarray::{
 };
 use devarray_host::HostDevice;
 
-/// Elements of each case, about.
+/// The approximate number of elements in each case.
 const LEN: usize = 1 << 20;
 
-/// Prints the best of some calls.
+/// Prints the least time of several calls.
 fn time(name: &str, mut call: impl FnMut() -> Result<()>) -> Result<()> {
     let mut best = f64::INFINITY;
     for _ in 0..12 {

@@ -1,5 +1,5 @@
-//! Bad files give one line that names the file and the cause, status 2, no output, and leave
-//! nothing behind.
+//! Tests bad files: they give one line that names the file and the cause, status 2, and no output, and they leave
+//! no file behind.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::{
     run::{devarray, relayout},
 };
 
-/// Tries a file, with and without an existing output file.
+/// Tries a file as input, with and without an existing output file.
 fn refuse(bytes: &[u8], cause: &str) {
     let directory = tempfile::tempdir().unwrap();
     let (input, output) = (directory.path().join("in.npy"), directory.path().join("out.npy"));
@@ -91,7 +91,7 @@ fn promises_that_no_memory_can_hold() {
     ] {
         refuse(&with_header(&header("'<f8'", "False", shape), &[0; 16]), "too large");
     }
-    // The size can be addressed, but the elements are missing: refused before memory is allocated.
+    // The size fits an address, but elements are missing: the file is refused before memory is allocated.
     refuse(
         &with_header(&header("'<f8'", "False", "(100000000000000,)"), &[0; 16]),
         "after 16 of 800000000000000",
@@ -116,7 +116,7 @@ fn a_pipe_is_read_as_far_as_it_goes() {
     }
 }
 
-/// An endless pipe whose header promises more than the device can hold is refused before its
+/// A pipe never ends, and its header promises more elements than the device can hold. It is refused before the
 /// elements are read.
 #[cfg(target_os = "linux")]
 #[test]
@@ -129,7 +129,7 @@ fn a_pipe_that_promises_more_than_there_is_room_for_is_refused() {
         scope.spawn(|| {
             let mut writer = fs::File::options().write(true).open(&pipe).unwrap();
             writer.write_all(&with_header(&header("'<f8'", "False", "(1000000000000,)"), &[])).unwrap();
-            while writer.write_all(&[0; 1 << 16]).is_ok() {} // until the reader is gone
+            while writer.write_all(&[0; 1 << 16]).is_ok() {} // ends when the reader is gone
         });
         relayout(&pipe, &output, &[]).refused(&["pipe", "out of memory"]);
     });

@@ -1,4 +1,4 @@
-//! Bad steps, arguments and outputs, and input that every command must survive.
+//! Tests bad steps, arguments and outputs, and input that every command must survive.
 
 use std::{
     fs,
@@ -32,7 +32,7 @@ fn steps_that_cannot_be_read_are_named() {
         let output = directory.path().join("out.npy");
         let refused = relayout(&volume(), &output, &["--steps", steps]);
         refused.refused(&["volume.npy: --steps: bad step \"", at_fault]);
-        // A missing file must not hide the error in the step.
+        // A missing input file must not hide the error in the steps.
         let absent = relayout(&directory.path().join("absent.npy"), &output, &["--steps", steps]);
         absent.refused(&["absent.npy: --steps: bad step \"", at_fault]);
     }
@@ -78,8 +78,8 @@ fn results_too_large_for_the_device_are_refused() {
         .refused(&["overflow"]);
 }
 
-/// The file has a header, and promises more elements than there is time to read: mistakes in the
-/// steps or the output are still reported.
+/// The header promises elements that never come. Mistakes in the steps or the output are
+/// still reported.
 #[cfg(target_os = "linux")]
 #[test]
 fn steps_and_output_are_checked_before_any_element_is_read() {
@@ -92,7 +92,7 @@ fn steps_and_output_are_checked_before_any_element_is_read() {
         (&directory.path().join("missing/out.npy"), "flip(0)", "missing/out.npy"),
     ] {
         std::thread::scope(|scope| {
-            // Elements never come, and the pipe stays open until the command has ended.
+            // No elements are written, and the pipe stays open until the command has ended.
             let (ended, wait) = std::sync::mpsc::channel::<()>();
             let pipe = &pipe;
             scope.spawn(move || {
@@ -125,8 +125,8 @@ fn outputs_that_cannot_be_written_are_named() {
 fn a_write_that_fails_halfway_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("out.npy");
-    // Files may not grow beyond a few blocks, and the signal for trying is ignored: this acts like
-    // a disk that is full at that length.
+    // Files may have a few blocks at most, and the signal for longer files is ignored. A write then fails like on
+    // a disk that is full at this length.
     let limited = r#"trap "" XFSZ; ulimit -f 16; exec "$0" relayout "$1" -o "$2" --backend mock"#;
     let run = || {
         let binary = env!("CARGO_BIN_EXE_devarray");
@@ -148,7 +148,7 @@ fn a_short_result_that_cannot_be_written_is_no_success() {
     let (cases, output) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
     fs::write(&cases, r#"{"id":"a","base":[0],"steps":[],"expect":{"shape":[0],"c":true,"f":true}}"#)
         .unwrap();
-    // The output is so short that it is written only when the file is finished.
+    // The output is so short that it is written only when the command finishes the file.
     let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" golden --backend mock --out "$1" "$2""#;
     let binary = env!("CARGO_BIN_EXE_devarray");
     let finished = Finished::of(Command::new("sh").args(["-c", limited, binary]).arg(&output).arg(&cases));
@@ -168,12 +168,12 @@ fn pipes_and_links_to_them_are_written_to_and_not_replaced() {
         Command::new("cat").arg(&pipe).stdout(fs::File::create(&received).unwrap()).spawn().unwrap();
     relayout(&volume(), &pipe, &[]).succeeded();
     if !fs::metadata(&pipe).unwrap().file_type().is_fifo() {
-        reader.kill().unwrap(); // otherwise it would wait for ever
+        reader.kill().unwrap(); // otherwise the reader would wait for ever
     }
     assert!(reader.wait().unwrap().success(), "the pipe was replaced");
     assert_eq!(fs::read(received).unwrap(), fs::read(volume()).unwrap());
 
-    // The link leads to the command's own standard output, a pipe that is in no directory.
+    // The link leads to the command's own standard output, which is a pipe without a directory.
     let link = directory.path().join("link");
     symlink("/proc/self/fd/1", &link).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_devarray"));
@@ -230,7 +230,7 @@ fn every_command_has_help_with_examples() {
 fn a_reader_that_leaves_is_no_panic() {
     for arguments in [&["devices"][..], &["--help"], &["golden", "--backend", "mock", "many"]] {
         let directory = tempfile::tempdir().unwrap();
-        // The output is far more than a pipe holds.
+        // The output is much longer than a pipe holds.
         let case = r#"{"id":"x","base":[2],"steps":[],"expect":{"error":true}}"#;
         fs::write(directory.path().join("many"), format!("{case}\n").repeat(5_000)).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_devarray"))

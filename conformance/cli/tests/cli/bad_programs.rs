@@ -1,4 +1,4 @@
-//! Bad files of programs give one line that names the file, the line, the field and the cause, and
+//! Tests bad files of programs: they give one line that names the file, the line, the field and the cause, and
 //! status 2.
 
 use std::fs;
@@ -28,7 +28,7 @@ fn good() -> Value {
             {"do": "sync_device"}]})
 }
 
-/// The good program with another value at a JSON pointer.
+/// Returns the good program with another value at a JSON pointer.
 fn with(pointer: &str, value: Value) -> Vec<u8> {
     let mut program = good();
     *program.pointer_mut(pointer).unwrap() = value;
@@ -120,7 +120,7 @@ fn numbers_and_names_out_of_range() {
     }
 }
 
-/// Streams that each fill one byte and, in a chain, wait for the previous one.
+/// Makes a program whose streams fill one byte each. In a chain, each stream waits for the stream before it.
 fn many(streams: usize, in_a_chain: bool) -> Vec<u8> {
     let mut program = good();
     program["streams"] = json!(streams);
@@ -136,8 +136,8 @@ fn many(streams: usize, in_a_chain: bool) -> Vec<u8> {
     program.to_string().into_bytes()
 }
 
-/// The clocks of streams that know each other are limited by memory; streams that know nothing of
-/// each other may be many.
+/// Streams that wait for each other are limited, because their clocks take memory. Streams without waits may
+/// be many.
 #[test]
 fn streams_that_know_of_each_other_are_limited() {
     refuse(&many(4_200, true), "ops: 4200 streams, and after the first wait 8400 streams and records");
@@ -147,7 +147,7 @@ fn streams_that_know_of_each_other_are_limited() {
     }
 }
 
-/// Sums of such numbers do not wrap around to a position inside the memory, and every schedule
+/// Sums of very large numbers do not wrap around to a position inside the memory, and every schedule
 /// gives the same verdict.
 #[test]
 fn far_away_is_out_of_bounds_and_no_error_of_the_file() {

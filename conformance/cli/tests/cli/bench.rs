@@ -1,4 +1,4 @@
-//! `devarray bench` on the simulator: the form of its lines, and its refusals. Speed is not tested.
+//! Tests `devarray bench` on the simulator: the form of its lines, and its refusals. Speed is not tested.
 
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ fn bad_cases_are_one_line_and_status_2() {
         ("a:f32:0x3:", &["nothing to copy"]),
         ("a:f32:9000000000x9000000000:", &["overflow"]),
     ] {
-        // A good case before the bad one is not measured either.
+        // If a good case comes before the bad one, it is not measured, either.
         bench(&["copy", "--backend", "mock", "good:u8:4:", case]).refused(parts);
     }
     bench(&["transfer", "--backend", "mock", "--max-bytes", "1"]).refused(&["4096"]);

@@ -1,4 +1,4 @@
-//! `devarray bench call` on the CPU: the form of its lines, and its refusals. Speed is not tested.
+//! Tests `devarray bench call` on the CPU: the form of its lines, and its refusals. Speed is not tested.
 
 use serde_json::Value;
 

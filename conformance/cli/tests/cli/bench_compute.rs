@@ -1,4 +1,4 @@
-//! `devarray bench compute` on the simulator: the form of its lines, its counts, and its
+//! Tests `devarray bench compute` on the simulator: the form of its lines, its counts, and its
 //! refusals.
 
 use serde_json::Value;
@@ -94,7 +94,7 @@ fn bad_cases_are_one_line_and_status_2() {
         ("a;x0;f32@0x3", &["nothing to compute"]),
         ("a;x0;f32@9000000000x9000000000", &["a;x0;f32@9000000000x9000000000"]),
     ] {
-        // A good case before the bad one is not measured either.
+        // If a good case comes before the bad one, it is not measured, either.
         compute(&["good;x0;u8@4", case]).refused(parts);
     }
     let wrong = compute(&["a;x0 + x1;f32@3"]);

@@ -1,4 +1,4 @@
-//! `call`: results are compared with values written here, and mistakes give one line.
+//! Tests `call`: its results equal values that are written here, and mistakes give one line.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ impl Files {
         self.directory.path().join(name)
     }
 
-    /// Makes a call, with its results in files of these names.
+    /// Makes a call that writes its results to files of these names.
     fn run(&self, name: &str, backend: &str, outputs: &[&str], arguments: &[&str]) -> Finished {
         let outputs: Vec<String> = outputs
             .iter()
@@ -87,7 +87,7 @@ fn results_go_to_the_files_that_are_named_and_the_others_are_not_made() {
         assert_eq!(files.count(), 4);
         files.run("nonzero", backend, &["rows.npy"], &[]).succeeded();
         assert_eq!(files.read("rows.npy").shape, [6, 2]);
-        // The output replaces the input, and an argument comes before the files.
+        // The output file replaces the input file, and arguments may come before the files.
         let input = files.inputs[0].to_str().unwrap();
         devarray(["call", "sort", "descending=true", "axis=-1", input, "-o", input, "--backend", backend])
             .succeeded();

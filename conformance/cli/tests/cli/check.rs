@@ -1,4 +1,4 @@
-//! `devarray check`: its output, its files, and that it fails for a broken device.
+//! Tests `devarray check`: its output, its files, and its failure on a broken device.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn the_simulator_keeps_every_law_and_the_reports_say_so() {
     assert!(junit.contains(&format!("tests=\"{count}\" failures=\"0\"")));
 }
 
-/// On a simulator whose first copy fails, laws break, and each violation has the command that
+/// On a simulator whose first copy fails, laws are violated. Each violation comes with the command that
 /// repeats it.
 #[test]
 fn a_broken_device_fails_and_is_told_how_to_repeat_it() {
@@ -148,7 +148,7 @@ fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
     assert_eq!(fs::read_to_string(path("r.xml")).unwrap().matches("<skipped").count(), declined);
 }
 
-/// The laws of ranks alone, with another number of ranks.
+/// Checks only the laws of ranks, with another number of ranks.
 #[test]
 fn ranks_are_checked_with_as_many_as_told() {
     for backend in ["mock", "host"] {

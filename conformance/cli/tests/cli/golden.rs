@@ -1,4 +1,4 @@
-//! `golden`: the cases of the repository pass, a wrong case fails, and a line that is no case is
+//! Tests `golden`: the cases of the repository pass, a wrong case fails, and an invalid line is
 //! named.
 
 use std::{
@@ -23,7 +23,7 @@ fn golden(path: &Path) -> Finished {
     devarray(["golden".as_ref(), "--backend".as_ref(), "mock".as_ref(), path.as_os_str()])
 }
 
-/// Runs these lines as a file.
+/// Runs `golden` on a file of these lines.
 fn golden_lines(lines: &[impl ToString]) -> Finished {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cases.jsonl");
@@ -57,7 +57,7 @@ fn results_are_written_in_the_form_of_the_expectations() {
     }
 }
 
-/// Changes one entry in the expectation of the first case that has it, and checks that the case
+/// Changes one entry in the expectation of the first case that has this entry, and checks that the case
 /// then fails.
 fn corrupt(entry: &str, change: impl Fn(&mut Value)) {
     let mut cases = cases();
@@ -113,7 +113,7 @@ fn a_missing_error_and_an_unexpected_one_are_failures() {
     assert_eq!(lines[2..], ["2 passed, 2 failed"]);
 }
 
-/// If nothing was checked, nothing passed.
+/// A file without a case does not pass, because nothing was checked.
 #[test]
 fn files_without_a_case_are_refused() {
     golden_lines(&[""]).refused(&["cases.jsonl: there is no case in it"]);
@@ -143,7 +143,7 @@ fn a_line_that_is_no_case_is_named() {
         &good.replace("[2]", &format!("[{huge}]")),
         &format!("{good} {good}"),
     ] {
-        // A blank line is no case, but counts as a line.
+        // A blank line is not a case, but the numbers of lines count it.
         golden_lines(&[good, "", bad]).refused(&["cases.jsonl:3"]);
     }
     let directory = tempfile::tempdir().unwrap();

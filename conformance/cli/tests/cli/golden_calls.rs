@@ -1,4 +1,4 @@
-//! `golden` for calls: the cases of the repository pass, a wrong case fails, and a line that is no case is
+//! Tests `golden` for calls: the cases of the repository pass, a wrong case fails, and an invalid line is
 //! named.
 
 use std::{fs, path::Path};
@@ -12,7 +12,7 @@ fn cases() -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Runs these lines as a file; the results are written to another file.
+/// Runs `golden` on a file of these lines, and writes the results to another file.
 fn golden(backend: &str, lines: &[impl ToString]) -> (Finished, Vec<Value>) {
     let directory = tempfile::tempdir().unwrap();
     let (path, out) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
@@ -66,7 +66,7 @@ fn every_case_of_the_repository_passes_on_the_simulator_and_on_the_cpu() {
     }
 }
 
-/// The twin: each case of the repository must fail if one digit of its expectation is changed.
+/// The twin: each case that expects elements must fail if one digit of them is changed.
 #[test]
 fn a_changed_expectation_is_noticed() {
     let mut changed: Vec<Value> = Vec::new();

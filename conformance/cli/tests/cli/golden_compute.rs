@@ -1,5 +1,5 @@
-//! `golden` for functions: the cases of the repository pass, a wrong case fails, and a line that is
-//! no case is named.
+//! Tests `golden` for functions: the cases of the repository pass, a wrong case fails, and an invalid line
+//! is named.
 
 use std::{fs, path::Path};
 
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use crate::run::{Finished, devarray};
 
-/// The lines of a file of the repository.
+/// Reads the lines of a file of the repository.
 fn lines(name: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(name);
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Runs these lines as a file; the results are written to another file.
+/// Runs `golden` on a file of these lines, and writes the results to another file.
 fn golden(lines: &[impl ToString]) -> (Finished, Vec<Value>) {
     let directory = tempfile::tempdir().unwrap();
     let (path, out) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
@@ -38,7 +38,7 @@ fn axpy() -> Value {
     })
 }
 
-/// Returns the same case with one entry replaced.
+/// Returns the good case with one entry replaced.
 fn with(pointer: &str, value: Value) -> Value {
     let mut case = axpy();
     let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -146,7 +146,7 @@ fn a_line_that_is_no_case_is_named() {
         with("/reduce", json!({"op": "median"})),
         with("/scan", json!({"op": "mean", "axis": 0})),
         with("/scan", json!({"op": "sum"})),
-        // Lists of the fields, in order, in place of objects.
+        // Lists of the fields in order are not accepted in place of objects.
         with("/inputs/0", json!(["i16", [2], "flip(0)", "01000200"])),
         with("/scalars/0", json!(["i16", "0a00"])),
         with("/out", json!([[4], "index(1::2)"])),
@@ -159,13 +159,13 @@ fn a_line_that_is_no_case_is_named() {
     both["reduce"] = json!({"op": "sum"});
     bad.push(both);
     for bad in bad {
-        // A blank line is no case, but counts as a line.
+        // A blank line is not a case, but the numbers of lines count it.
         let lines = [good.to_string(), String::new(), bad.to_string()];
         golden(&lines).0.refused(&["cases.jsonl:3"]);
     }
 }
 
-/// A result is written through every view that reaches each element once, and through no other.
+/// A result can be written through every view that reaches each element once, and through no other view.
 #[test]
 fn any_view_receives_a_result() {
     for (shape, steps) in [
@@ -216,7 +216,7 @@ fn a_number_is_at_no_distance_from_nan() {
     }
 }
 
-/// If the results go to standard output, messages go elsewhere.
+/// If the results go to standard output, messages go to standard error.
 #[test]
 fn results_go_to_standard_output() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
-//! The CPU as a device, in every command that takes a backend.
+//! Tests the CPU as a device, in every command that takes a backend.
 
 use std::{fs, process::Command};
 
 use crate::run::{Finished, devarray};
 
-/// The binary, with `DEVARRAY_THREADS` set to `threads`.
+/// Runs the binary with `DEVARRAY_THREADS` set to `threads`.
 fn with_threads(threads: &str, arguments: &[&str]) -> Finished {
     Finished::of(
         Command::new(env!("CARGO_BIN_EXE_devarray")).env("DEVARRAY_THREADS", threads).args(arguments),

@@ -1,4 +1,4 @@
-//! Copies of a command are made on the device: the simulator counts them.
+//! Tests that the copies of a command run on the device, by the simulator's counts.
 
 use std::{fs, path::Path};
 

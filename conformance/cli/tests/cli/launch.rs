@@ -1,4 +1,4 @@
-//! `devarray launch`.
+//! Tests `devarray launch`.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Input that demands endless work or memory gives one line of error and status 2, under a limit of memory
-//! that the refused input would exceed.
+//! Input that demands endless work or memory gives one line of error and status 2. The tests limit the memory to
+//! less than this input would take.
 
 use std::{fs, process::Command};
 
@@ -10,14 +10,14 @@ use crate::{
     run::{Finished, devarray},
 };
 
-/// A command that may use at most 2 GB of address space.
+/// Runs a command that may use at most 2 GB of address space.
 fn confined(arguments: &[&str]) -> Finished {
     let mut shell = Command::new("sh");
     shell.args(["-c", r#"ulimit -v 2000000; exec "$0" "$@""#, env!("CARGO_BIN_EXE_devarray")]);
     Finished::of(shell.args(arguments))
 }
 
-/// Runs a command on a file of these bytes.
+/// Runs a command on a file with these bytes.
 fn on_file(command: &[&str], bytes: &[u8]) -> Finished {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("input");
@@ -41,7 +41,7 @@ fn array(shape: &str, elements: &[u8]) -> Vec<u8> {
     with_header(&format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n"), elements)
 }
 
-/// There are as many parts as numbers can count: the one that is taken is found without visiting the others.
+/// The number of parts is as large as a number can be. The selected part is found without a visit to the others.
 #[test]
 fn a_part_of_very_many_is_found_at_once() {
     let far = isize::MAX;
@@ -68,7 +68,7 @@ fn a_line_without_an_end_is_refused() {
         confined(&[command, "--backend", "mock", "/dev/zero"])
             .refused(&["/dev/zero:1: the line is longer than the 16777216 bytes allowed"]);
     }
-    // A blank line that is nearly as long as allowed, then a bad one.
+    // A blank line that is nearly as long as allowed, and then a bad line.
     let mut blank = vec![b' '; (16 << 20) - 1];
     blank.extend(b"\nx");
     on_file(&["golden", "--backend", "mock"], &blank).refused(&["input:2:1: expected value"]);
@@ -162,7 +162,7 @@ fn a_chain_of_steps_has_a_length() {
     let steps = vec!["flip(0)"; 2049].join("/");
     relayout(&file, &steps).refused(&["--steps: 4098 steps and arguments are more than the 4096 allowed"]);
     let axes = format!("index({}...)", "None,".repeat(2000));
-    // An allowed list of steps is done quickly, though every step has 2,000 axes to look at.
+    // A list of steps with the allowed length is done quickly, though every step must look at 2,000 axes.
     let steps = format!("{axes}/{}", vec!["squeeze(0)"; 900].join("/"));
     relayout(&file, &format!("{steps}/squeeze()")).succeeded();
 }

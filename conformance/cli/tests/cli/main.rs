@@ -1,4 +1,4 @@
-//! The `devarray` command, run as a user runs it, against oracles that share no code with it.
+//! Tests the `devarray` command: runs it like a user, and compares it with oracles that share no code with it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in helpers too")]
 
 mod bad_files;

@@ -1,4 +1,4 @@
-//! `map` on good files, compared with loops written here and with numbers from NumPy.
+//! Tests `map` on good files: its results equal loops that are written here, and numbers from NumPy.
 
 use std::{fs, path::PathBuf};
 
@@ -9,7 +9,7 @@ use crate::{
     run::{devarray, map},
 };
 
-/// A folder with array files, on which `map` is run.
+/// A folder with array files for `map`.
 struct Files {
     directory: TempDir,
     inputs: Vec<PathBuf>,
@@ -55,7 +55,7 @@ fn i64s(shape: &[usize], values: &[i64]) -> NpyFile {
     file("<i8", shape, values.iter().flat_map(|value| value.to_le_bytes()).collect())
 }
 
-/// Numbers with fractions, of either sign.
+/// Makes numbers with fractions, positive and negative.
 fn numbers(len: u16) -> Vec<f32> {
     (0..len).map(|n| (f32::from(n * 37 % 101) - 50.3) / 7.0).collect()
 }
@@ -75,12 +75,12 @@ fn inputs_and_scalars_broadcast_and_are_computed() {
     let column: Vec<bool> = a.iter().map(|&x| x > 1.5).collect();
     let found = files.map("x0 > 1.5", &[]);
     assert_eq!(found, file("|b1", &[3, 5], column.into_iter().map(u8::from).collect()));
-    // A position, which is an i64, with a minus in front.
+    // Negates an index, which is an i64.
     let found = files.map("-i1 + cast(x0, i64) * 0", &[]);
     assert_eq!(found, i64s(&[3, 5], &[0, -1, -2, -3, -4].repeat(3)));
 }
 
-/// `np.exp` of f64 rounded to f32, and `np.float16(1) / np.float16(3)`.
+/// Compares with `np.exp` of f64, rounded to f32, and with `np.float16(1) / np.float16(3)`.
 #[test]
 fn numbers_of_numpy() {
     let files = Files::new(&[f32s(&[3], &[0.0, 1.0, -2.5])]);
@@ -134,7 +134,7 @@ fn reductions_and_running_forms() {
     assert_eq!(none, i64s(&[2, 3, 4], &values.iter().map(|&n| i64::from(n)).collect::<Vec<_>>()));
     let largest: Vec<i32> = values.chunks(4).map(|row| *row.iter().max().unwrap()).collect();
     assert_eq!(files.map("x0", &["--reduce", "max", "--axes=-1"]), i32s(&[2, 3], &largest));
-    // Exact in f64 for any order.
+    // The sum is exact in f64, in any order.
     let mean = values.iter().map(|&n| f64::from(n)).sum::<f64>() / 24.0;
     let found = files.map("x0", &["--reduce", "mean", "--dtype", "f64"]);
     assert_eq!(found, file("<f8", &[], mean.to_le_bytes().to_vec()));
@@ -145,7 +145,7 @@ fn reductions_and_running_forms() {
     let found = files.map("x0", &["--scan", "sum", "--axis", "-1", "--exclusive"]);
     assert_eq!(found, i64s(&[2, 3, 4], &running));
     let files = Files::new(&[f32s(&[4], &[1.0, 2.0, 4.0, 9.0])]);
-    // Mean 4; squares of deviations 9 + 4 + 0 + 25 = 38.
+    // The mean is 4, and the squares of the deviations are 9 + 4 + 0 + 25 = 38.
     let found = files.map("x0", &["--reduce", "var", "--ddof", "2"]);
     assert_eq!(found, f32s(&[], &[19.0]));
 }

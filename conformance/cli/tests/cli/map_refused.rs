@@ -1,4 +1,4 @@
-//! Refusals of `map`: status 2, one line that names the cause, and no file left behind.
+//! Tests refusals of `map`: status 2, one line that names the cause, and no file left behind.
 
 use std::{fs, path::Path};
 
@@ -112,7 +112,7 @@ fn files_that_cannot_be_read_or_written() {
     map("x0", &[&input], &out, &[]).refused(&["no such folder", "No such file"]);
     let out = directory.path().join("out.npy");
     map("x0", &[&directory.path().join("none.npy")], &out, &[]).refused(&["none.npy"]);
-    // The second input is checked before the first one is read.
+    // The second input's length is checked before the first input is read.
     let said = map("x0 + x1", &[&input, &broken], &out, &[]).refused(&["broken.npy", "7 of 8 bytes"]);
     assert_eq!(said.stdout, "");
     assert!(!out.exists());

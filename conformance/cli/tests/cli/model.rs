@@ -1,21 +1,21 @@
 //! The oracle: an array is a table from index to element number, and every step is an
 //! index-by-index loop.
 
-/// An array where only the identity of its elements matters.
+/// An array of element numbers, which stand for the elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) shape: Vec<usize>,
-    /// The number of each element, with indices in C order.
+    /// The number of each element, in C order of the indices.
     pub(crate) ids: Vec<usize>,
 }
 
 impl Model {
-    /// The array whose elements are numbered in C order.
+    /// The array of this shape whose elements are numbered in C order.
     pub(crate) fn numbered(shape: &[usize]) -> Self {
         Self { shape: shape.to_vec(), ids: (0..shape.iter().product()).collect() }
     }
 
-    /// The array of `shape` whose element at an index is this array's at `from(index)`.
+    /// The array of `shape` whose element at an index is this array's element at `from(index)`.
     pub(crate) fn pick(&self, shape: &[usize], from: impl Fn(&[usize]) -> Vec<usize>) -> Self {
         let ids = indices(shape, false).map(|index| self.at(&from(&index))).collect();
         Self { shape: shape.to_vec(), ids }
@@ -41,7 +41,7 @@ impl Model {
         })
     }
 
-    /// Positions `at` of `axis`, in that order.
+    /// Takes the positions `at` of `axis`, in their order.
     pub(crate) fn take(&self, axis: usize, at: &[usize]) -> Self {
         let mut shape = self.shape.clone();
         shape[axis] = at.len();
@@ -63,13 +63,13 @@ impl Model {
         result
     }
 
-    /// The array repeated along a new first axis.
+    /// Repeats the array along a new first axis.
     pub(crate) fn broadcast(&self, times: usize) -> Self {
         let shape: Vec<usize> = std::iter::once(times).chain(self.shape.iter().copied()).collect();
         self.pick(&shape, |index| index[1..].to_vec())
     }
 
-    /// Element numbers in the order of a file.
+    /// The element numbers in the order of a file.
     pub(crate) fn in_order(&self, fortran: bool) -> Vec<usize> {
         indices(&self.shape, fortran).map(|index| self.at(&index)).collect()
     }
@@ -88,7 +88,7 @@ impl Model {
     }
 }
 
-/// Every index of a shape, in C or F order.
+/// Lists every index of a shape, in C or F order.
 fn indices(shape: &[usize], fortran: bool) -> impl Iterator<Item = Vec<usize>> {
     let shape = shape.to_vec();
     (0..shape.iter().product()).map(move |mut k| {

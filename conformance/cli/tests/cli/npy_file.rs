@@ -1,4 +1,4 @@
-//! Array files that are composed and parsed by hand.
+//! Composes and parses array files by hand.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ pub(crate) struct NpyFile {
 }
 
 impl NpyFile {
-    /// A version 1 file with the shortest possible header.
+    /// Writes a version 1 file with the shortest possible header.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let fortran = if self.fortran { "True" } else { "False" };
         with_header(
@@ -46,13 +46,13 @@ impl NpyFile {
     }
 }
 
-/// A version 1 file with this header and these elements, whatever they are.
+/// Writes a version 1 file with this header and these elements, without a check of either.
 pub(crate) fn with_header(header: &str, elements: &[u8]) -> Vec<u8> {
     let len = u16::try_from(header.len()).unwrap().to_le_bytes();
     [b"\x93NUMPY\x01\0", &len[..], header.as_bytes(), elements].concat()
 }
 
-/// A shape as Python writes it.
+/// Writes a shape in Python's form.
 fn python(shape: &[usize]) -> String {
     let extents: String = shape.iter().map(|extent| format!("{extent},")).collect();
     format!("({extents})")

@@ -1,5 +1,5 @@
-//! `replay` has no judge of its own: a bug planted in the clocks of the simulator's judge changes
-//! its verdict on a program, and also the verdict of `explore` on equal user code.
+//! `replay` has no judge of its own: a bug planted in the clocks of the simulator's judge changes the
+//! verdict of `replay` on a program, and also the verdict of `explore` on equal user code.
 
 use devarray::{Array, Context};
 use devarray_cli::replay::{Tries, judge};
@@ -17,7 +17,7 @@ fn replayed(forgets_waits: bool) -> Option<Code> {
     judge(&program, tries).unwrap().played.err().map(|finding| finding.code)
 }
 
-/// That program as code, with streams that wait automatically.
+/// Runs the program as user code, with streams that wait automatically.
 fn fill_and_download(device: MockDevice) {
     let context = Context::new(device).unwrap();
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());

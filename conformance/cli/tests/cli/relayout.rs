@@ -1,4 +1,4 @@
-//! `relayout` on good files: every element type, rank, order and step, against the oracle.
+//! Tests `relayout` on good files: every element type, rank, order and step, against the oracle.
 
 use std::{fs, process::Command};
 
@@ -40,7 +40,7 @@ const DTYPES: [(&str, usize); 30] = [
     ("[('tag', '|u1'), ('xyz', '>f2', (3,)), ('', '|V2'), ('p', [('q', '|b1')])]", 10),
 ];
 
-/// The bytes of element number `id`: different for neighbours, and 0 or 1 for a boolean.
+/// The bytes of element number `id`, which look random. A one-byte element is 0 or 1, so that it may be a boolean.
 fn element(id: usize, item_bytes: usize) -> impl Iterator<Item = u8> {
     (0..item_bytes).map(move |byte| {
         let mixed = (id * 31 + byte).wrapping_mul(0x9e37_79b9) >> 7;
@@ -58,7 +58,7 @@ fn file(descr: &str, item_bytes: usize, model: &Model, fortran: bool) -> NpyFile
     }
 }
 
-/// Runs a chain on a file, and compares the result with the oracle's.
+/// Runs steps on a file, and compares the result with the oracle's.
 fn check(
     (descr, item_bytes): (&str, usize),
     shape: &[usize],
@@ -163,7 +163,7 @@ fn random_step(rng: &mut Rng, model: &Model) -> (String, Model) {
     }
 }
 
-/// A slice of one axis with positions inside it, for which NumPy's rules are clear.
+/// Slices one axis, with positions inside it, where NumPy's rules are clear.
 fn random_slice(rng: &mut Rng, model: &Model) -> (String, Model) {
     let axis = rng.below(model.shape.len());
     let extent = model.shape[axis];
@@ -236,8 +236,8 @@ fn quiet_says_nothing() {
     assert!(output.exists());
 }
 
-/// Several pieces, the last one shorter, in both orders; a piece does not hold a whole number of
-/// elements.
+/// Copies arrays of several pieces, the last piece shorter, in both orders. The length of a piece is not a
+/// multiple of the length of an element.
 #[test]
 fn what_is_larger_than_a_piece_arrives_whole() {
     let shape = [7, 300, 1_001];
@@ -281,7 +281,7 @@ fn negative_positions_of_a_split_count_from_the_end() {
     assert_eq!(of_line(6, "reshape(2,3)/split_at(-1,axis=-1,take=1)"), (vec![2, 1], vec![2, 5]));
 }
 
-/// Repeated elements are visited in NumPy's order.
+/// `ravel(K)` visits repeated elements in NumPy's order.
 #[test]
 fn repeated_rows_stay_where_they_are() {
     assert_eq!(of_line(3, "broadcast(2,3)/ravel(K)").1, [0, 1, 2, 0, 1, 2]);
@@ -289,8 +289,8 @@ fn repeated_rows_stay_where_they_are() {
     assert_eq!(of_line(4, "reshape(2,2)/permute(1,0)/broadcast(2,2,2)/ravel(K)").1, [0, 1, 2, 3, 0, 1, 2, 3]);
 }
 
-/// The first of several arrays in a file is read; standard error says so, unless the command is to
-/// be quiet.
+/// If a file holds several arrays, the first one is read. Standard error says so, unless `--quiet` is
+/// given.
 #[test]
 fn the_first_of_several_arrays_is_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -311,7 +311,7 @@ fn the_first_of_several_arrays_is_read() {
     assert!(map.status == 0 && map.stderr.contains("the first of several"), "{map:?}");
 }
 
-/// A type may be read by any of its names, and is written by NumPy's name.
+/// A type may have any of its names in the input. The output has NumPy's name.
 #[test]
 fn types_are_written_by_the_names_that_numpy_writes() {
     let directory = tempfile::tempdir().unwrap();

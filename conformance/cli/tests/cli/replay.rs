@@ -1,4 +1,4 @@
-//! `replay`: the programs of the repository get their verdicts, a wrong expectation fails, a
+//! Tests `replay`: the programs of the repository get their verdicts, a wrong expectation fails, a
 //! malformed program is named, and a trace shows the timeline.
 
 use std::{
@@ -24,7 +24,7 @@ fn replay(options: &[&str], lines: &[Value]) -> Finished {
     devarray(arguments.chain([path.as_os_str()]))
 }
 
-/// Another stream reads, after an event that was recorded too early.
+/// A program in which another stream reads after an event that was recorded too early.
 fn racy() -> Value {
     json!({"id": "early", "buffers": [{"id": "b", "bytes": 16, "init": true}], "hosts": [{"id": "h", "bytes": 16}],
         "streams": 2, "events": 1, "ops": [
@@ -116,7 +116,7 @@ fn a_malformed_program_is_named_with_its_line_and_field() {
     }
 }
 
-/// `--trace` shows the wrong program, then its right twin.
+/// `--trace` shows first the wrong program, and then its correct twin.
 #[test]
 fn a_trace_shows_each_program_and_marks_the_wrong_one() {
     let mut right = racy();
@@ -181,8 +181,8 @@ fn lints_are_told_on_request() {
     }
 }
 
-/// The library's pinned memory and streams behave the same on every machine, and so do the
-/// verdicts.
+/// Pinned memory and streams of the library behave alike on every machine, so the verdicts are alike,
+/// too.
 #[test]
 fn every_profile_gives_the_programs_of_the_repository_their_verdicts() {
     let lines = fs::read_to_string(golden_file()).unwrap();

@@ -6,19 +6,19 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Runs the binary with these arguments until it ends.
+/// Runs the binary with these arguments to its end.
 pub(crate) fn devarray(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Finished {
     Finished::of(Command::new(env!("CARGO_BIN_EXE_devarray")).args(arguments))
 }
 
-/// `relayout` on the mock.
+/// Runs `relayout` on the simulator.
 pub(crate) fn relayout(input: &Path, output: &Path, extra: &[&str]) -> Finished {
     let paths = ["relayout".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str()];
     let extra = extra.iter().map(OsStr::new);
     devarray(paths.into_iter().chain(["--backend", "mock"].map(OsStr::new)).chain(extra))
 }
 
-/// `map` on the mock.
+/// Runs `map` on the simulator.
 pub(crate) fn map(expression: &str, inputs: &[&Path], output: &Path, extra: &[&str]) -> Finished {
     let inputs = inputs.iter().map(|path| path.as_os_str());
     let output = ["-o".as_ref(), output.as_os_str(), "--backend".as_ref(), "mock".as_ref()];
@@ -51,13 +51,13 @@ impl Finished {
         self
     }
 
-    /// Checks for status 2, and a message about the usage of an argument.
+    /// Checks for status 2, and for a message about the usage of this argument.
     pub(crate) fn refused_usage(self, argument: &str) {
         assert_eq!(self.status, 2, "{self:?}");
         assert!(self.stderr.contains(argument) && self.stderr.contains("--help"), "{self:?}");
     }
 
-    /// Checks for status 2, and one line of error that contains all of `parts`.
+    /// Checks for status 2, and for one line of error that contains all of `parts`.
     pub(crate) fn refused(self, parts: &[&str]) -> Self {
         assert_eq!(self.status, 2, "{self:?}");
         assert!(self.stderr.starts_with("devarray: "), "{self:?}");

@@ -2,12 +2,12 @@
 
 use half::f16;
 
-/// Matrices of `n` x `n` elements, row by row.
+/// Matrices of `n` x `n` elements, in rows.
 pub(crate) struct Data {
     pub(crate) n: usize,
-    /// Normal, with mean 3.
+    /// Normally distributed, with mean 3.
     pub(crate) x: Vec<f32>,
-    /// Normal, with mean 0.5.
+    /// Normally distributed, with mean 0.5.
     pub(crate) y: Vec<f32>,
     /// Positive.
     pub(crate) p: Vec<f32>,
@@ -22,7 +22,7 @@ impl Data {
         Self { n, x, y, p }
     }
 
-    /// The upper half in `f64`.
+    /// The first half of `x`, as `f64`.
     pub(crate) fn doubles(&self) -> Vec<f64> {
         self.x[..self.n * self.n / 2].iter().copied().map(f64::from).collect()
     }
@@ -31,20 +31,20 @@ impl Data {
         values.iter().copied().map(f16::from_f32).collect()
     }
 
-    /// Bytes below 255.
+    /// Random bytes below 255.
     pub(crate) fn bytes(&self, seed: u64) -> Vec<u8> {
         let mut random = Random(seed);
         (0..self.n * self.n).map(|_| (random.next() % 255) as u8).collect()
     }
 
-    /// Rows in any order, with repeats.
+    /// Random numbers of rows, which may repeat.
     pub(crate) fn rows(&self) -> Vec<i64> {
         let mut random = Random(3);
         (0..self.n).map(|_| (random.next() % self.n as u64) as i64).collect()
     }
 }
 
-/// `SplitMix64`.
+/// The generator `SplitMix64`.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -60,7 +60,7 @@ impl Random {
         ((self.next() >> 40) as f32 + 0.5) / (1 << 24) as f32
     }
 
-    /// By Box and Muller.
+    /// A normally distributed number, by the method of Box and Muller.
     pub(crate) fn normal(&mut self) -> f32 {
         let radius = (-2.0 * self.unit().ln()).sqrt();
         radius * (std::f32::consts::TAU * self.unit()).cos()

@@ -1,9 +1,9 @@
-//! Times of the same calls by devarray on the host device, ndarray and numr, one JSON line a case.
+//! Times the same calls by devarray on the host device, by ndarray and by numr. Prints one JSON line per case.
 //!
 //! usage: `speed PEER [N [CASE…]]`, where PEER is `devarray`, `ndarray` or `numr`; arrays have N x N
-//! elements, 4096 unless told. `DEVARRAY_THREADS` and `RAYON_NUM_THREADS` say how many threads. Results go
-//! into existing arrays where a library can. Times are medians of 15 after 0.1 s of calls, as those that
-//! `peers.py` takes of Python's libraries.
+//! elements, 4096 unless told. `DEVARRAY_THREADS` and `RAYON_NUM_THREADS` set the number of threads. Results go
+//! into existing arrays where a library can do that. Times are medians of 15 calls after 0.1 s of warm-up, like the
+//! times that `peers.py` takes of Python's libraries.
 //!
 //! `speed six` runs six programs instead, each written with devarray and with ndarray, and prints a table.
 
@@ -20,7 +20,7 @@ use std::{env, error::Error, process::ExitCode};
 
 use report::Report;
 
-/// The end of a peer's program.
+/// The result of a peer's program.
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! ndarray: loops of its own, in one thread.
+//! The cases with ndarray's own loops, in one thread.
 
 use ndarray::{Array1, Array2, Axis, Zip, s};
 

@@ -1,4 +1,4 @@
-//! numr on its CPU runtime: every result is a new tensor, since it has no calls into existing ones.
+//! The cases on numr's CPU runtime. Every result is a new tensor, because numr cannot write into existing tensors.
 
 use numr::{
     error::Result,

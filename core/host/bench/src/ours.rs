@@ -1,4 +1,4 @@
-//! devarray on the host device.
+//! The cases with devarray on the host device.
 
 use std::{hint, thread};
 
@@ -35,8 +35,8 @@ pub(crate) fn run(report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// The arrays of all cases, as peers have them: a case that comes first finds no more in a cache
-/// than theirs.
+/// The arrays of all cases, made in advance like the arrays of the peers. So the first case finds no more
+/// data in a cache than the first case of a peer.
 struct Matrices {
     x: Array<f32, HostDevice>,
     y: Array<f32, HostDevice>,
@@ -44,15 +44,15 @@ struct Matrices {
     o: Array<f32, HostDevice>,
 }
 
-/// An array that was written by ordinary stores, as peers' arrays were: on a processor whose last cache
-/// holds all of them, elements that went past it come from memory for many calls.
+/// Makes an array that is written by ordinary stores, like the arrays of peers. If a processor's last cache
+/// holds all arrays, elements that bypassed the cache would come from memory for many calls.
 fn filled<T: Element + Copy>(stream: &Stream, shape: &[usize], values: &[T]) -> Result<Array<T, HostDevice>> {
     let mut array = Array::from_slice(stream, shape, values)?;
     array.host_mut()?.copy_from_slice(values);
     Ok(array)
 }
 
-/// The time of memory alone: copies that move 8 and 12 bytes an element, by as many threads.
+/// Times memory alone: copies with the same number of threads that move 8 and 12 bytes per element.
 fn memcpy(report: &mut Report, data: &Data) {
     let threads = std::env::var("DEVARRAY_THREADS").ok().and_then(|text| text.parse().ok());
     let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
@@ -66,7 +66,7 @@ fn memcpy(report: &mut Report, data: &Data) {
         });
         Result::<()>::Ok(())
     });
-    // The compiler must not leave the copies out.
+    // The compiler must not remove the copies.
     hint::black_box(&copy);
 }
 
@@ -106,7 +106,7 @@ fn elementwise(report: &mut Report, stream: &Stream, matrices: &mut Matrices) ->
     heat(report, stream, x, b)
 }
 
-/// A step of the heat equation: five views of one array.
+/// Makes a step of the heat equation, which reads five views of one array.
 fn heat(report: &mut Report, stream: &Stream, x: &Array<f32, HostDevice>, b: usize) -> Result<()> {
     let inner = [x.shape()[0] - 2, x.shape()[1] - 2];
     let o = &mut Array::<f32, _>::uninit(stream, &inner)?;

@@ -1,4 +1,4 @@
-//! Takes times and prints them.
+//! Measures times and prints them.
 
 use std::{
     collections::HashSet,
@@ -8,17 +8,17 @@ use std::{
 
 use serde_json::json;
 
-/// Calls whose middle time counts.
+/// The number of timed calls. Their median counts.
 const CALLS: usize = 15;
 
-/// The time that a case runs before it is measured, so that caches, clocks and sleeping threads of
-/// every peer are as in the middle of a program.
+/// The time that a case runs before it is measured. Caches, clock rates and sleeping threads of every peer
+/// are then in the state that they have in the middle of a program.
 const WARM_UP: Duration = Duration::from_millis(100);
 
-/// Calls of a case that is too short for a clock.
+/// The number of calls that are timed together if one call is too short for the clock.
 const SMALL_CALLS: usize = 1000;
 
-/// Prints a line of JSON a case.
+/// Prints one line of JSON per case.
 pub(crate) struct Report {
     peer: String,
     pub(crate) n: usize,
@@ -30,7 +30,7 @@ impl Report {
         Self { peer: peer.to_owned(), n, wanted: wanted.into_iter().collect() }
     }
 
-    /// The middle time of a call that moves at least `len_bytes`.
+    /// Prints the median time of a call that moves at least `len_bytes`.
     pub(crate) fn case<E: Into<Box<dyn Error>>>(
         &mut self,
         name: &str,
@@ -52,7 +52,7 @@ impl Report {
         }
     }
 
-    /// The middle time of a thousand calls.
+    /// Prints the median time of a thousand calls.
     pub(crate) fn small<E: Into<Box<dyn Error>>>(
         &mut self,
         name: &str,

@@ -1,8 +1,8 @@
-//! Six programs, each written with devarray for any device and with ndarray: their results are compared, then
-//! their times and lines are printed as a table.
+//! Six programs, each written with devarray for any device and with ndarray. Compares their results, then prints
+//! their times and numbers of lines as a table.
 //!
-//! Both sides have the same inputs in place, and make new results. A side is the code between `// devarray`
-//! or `// ndarray` and the next marker of its file.
+//! The inputs of both sides exist already, and both sides make new results. A side is the code between
+//! `// devarray` or `// ndarray` and the next marker of its file.
 
 mod agreement;
 mod gradients;
@@ -23,7 +23,7 @@ use crate::Outcome;
 /// A stream of the device that is measured.
 type Stream = StreamHandle<HostDevice>;
 
-/// Calls of each side that are timed, after one that is not. The least time counts.
+/// The number of timed calls of each side, after one call that is not timed. The least time counts.
 const ROUNDS: usize = 5;
 
 /// Runs all programs, and prints the table if all results agree.
@@ -43,8 +43,8 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
-/// The results of both sides, and the least seconds of each. They take turns, so that both meet the same
-/// neighbours on the machine.
+/// Returns the results of both sides, and the least seconds of each. The sides take turns, so that other work
+/// on the machine slows both alike.
 fn race<A, B>(
     stream: &Stream,
     mut ours: impl FnMut() -> Result<A>,

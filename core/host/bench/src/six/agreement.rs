@@ -1,8 +1,8 @@
-//! Whether both sides of a program have the same result.
+//! Checks that both sides of a program have the same result.
 
 use std::fmt::Debug;
 
-/// Why two results do not agree.
+/// The reason why two results do not agree.
 type Disagreement = Box<dyn std::error::Error>;
 
 /// Fails unless all elements are equal.

@@ -13,7 +13,7 @@ const STEPS: usize = 200;
 fn ours<D: Compute>(on: &StreamHandle<D>, b: &Array<f64, D>) -> Result<Array<f64, D>> {
     let mut x = Array::zeros(on, b.shape())?;
     let mut r = b.try_clone(on)?;
-    // With a margin of zeros.
+    // The direction has a margin of zeros.
     let mut p = Array::zeros(on, &[GRID + 2, GRID + 2])?;
     p.view_mut().index(&ix![1..-1, 1..-1])?.copy_from(on, b)?;
     let mut square = math::dot(on, &r, &r)?;
@@ -37,7 +37,7 @@ fn ours<D: Compute>(on: &StreamHandle<D>, b: &Array<f64, D>) -> Result<Array<f64
 }
 // ndarray
 fn theirs(b: &Array2<f64>) -> Array2<f64> {
-    // All with a margin of zeros, so that they are rows without gaps.
+    // All arrays have a margin of zeros, so that each is one row without gaps.
     let mut r = Array2::<f64>::zeros((GRID + 2, GRID + 2));
     r.slice_mut(s![1..-1, 1..-1]).assign(b);
     let (mut x, mut ap) = (Array2::zeros(r.raw_dim()), Array2::zeros(r.raw_dim()));

@@ -48,7 +48,7 @@ pub(crate) fn compare(stream: &Stream) -> Result<table::Row, Box<dyn std::error:
     let ours_plate = Array::from_slice(stream, &[SIDE, SIDE], &plate)?;
     let theirs_plate = Array2::from_shape_vec((SIDE, SIDE), plate)?;
     let (found, due, seconds) = race(stream, || ours(stream, &ours_plate), || theirs(&theirs_plate))?;
-    // Neither side fuses a multiplication with an addition, and each has the order that the source has.
+    // Neither side fuses a multiplication with an addition, and both sides compute in the order of the source.
     agreement::equal("heat", &found.to_vec(stream)?, due.as_slice().unwrap_or_default())?;
     Ok(table::Row {
         name: "heat equation, 1024 x 1024, 200 steps, f32",

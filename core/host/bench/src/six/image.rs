@@ -1,4 +1,4 @@
-//! An image: to grey, its histogram spread over all levels, a blur of 3 x 3. All in integers.
+//! Processes an image, all in integers: converts it to grey, equalizes its histogram, and blurs it over 3 x 3 pixels.
 
 use devarray::{
     Array, Compute, Result, StreamHandle, function::Expression, function::Operands as _, gather::OutOfRange,
@@ -57,7 +57,7 @@ fn theirs(image: &Array3<u8>) -> Array2<u8> {
 
 pub(crate) fn compare(stream: &Stream) -> Result<table::Row, Box<dyn std::error::Error>> {
     let mut random = Random(3);
-    // Dark, so that there is something to spread.
+    // The image is dark, so that the equalization changes it.
     let image: Vec<u8> =
         (0..SIDE * SIDE * 3).map(|_| (random.unit() * random.unit() * 256.0) as u8).collect();
     let ours_image = Array::from_slice(stream, &[SIDE, SIDE, 3], &image)?;

@@ -1,4 +1,4 @@
-//! k-means: points go to the nearest center, and centers to the mean of their points.
+//! k-means: each point goes to the nearest center, and each center moves to the mean of its points.
 
 use devarray::{
     Array, Compute, Result, StreamHandle,
@@ -23,7 +23,7 @@ fn ours<D: Compute>(
     let mut centers = start.try_clone(on)?;
     let along_rows = Reduction::new(ReduceOperation::Sum).axes(&[1]);
     for _ in 0..STEPS {
-        // Without the square of the point, which is the same for all centers.
+        // The square of the point is left out, because it is the same for all centers.
         let squares: Array<f32, D> = centers.reduce(on, &along_rows, |c| c * c)?;
         let scores = points.matmul_map(on, &centers.view().transpose(), &squares, |product, square| {
             square - product * 2.0
@@ -42,7 +42,7 @@ fn ours<D: Compute>(
 fn theirs(points: &Array2<f32>, start: &Array2<f32>) -> Array2<f32> {
     let mut centers = start.clone();
     for _ in 0..STEPS {
-        // Without the square of the point, which is the same for all centers.
+        // The square of the point is left out, because it is the same for all centers.
         let squares = centers.map_axis(Axis(1), |center| center.dot(&center));
         let scores = points.dot(&centers.t()) * -2.0 + &squares;
         let mut counts = Array1::<f32>::zeros(CENTERS);

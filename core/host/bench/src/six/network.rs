@@ -1,4 +1,4 @@
-//! A network of two layers learns: forward and backward passes, a softmax and its cross-entropy.
+//! Trains a network of two layers: forward and backward passes, a softmax and its cross-entropy.
 
 use devarray::{
     Array, Compute, Result, StreamHandle,

@@ -1,17 +1,17 @@
-//! The table of all programs.
+//! Prints the table of all programs.
 
 use std::{env, fs};
 
-/// One program, measured.
+/// The measurements of one program.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// In which way the results agree.
+    /// The way in which the results agree.
     pub(crate) agreement: &'static str,
     /// The times of devarray and of ndarray.
     pub(crate) seconds: [f64; 2],
-    /// The file of both sides.
+    /// The text of the file that has both sides.
     pub(crate) source: &'static str,
-    /// The markers that the sides begin with.
+    /// The markers at which the sides begin.
     pub(crate) markers: [&'static str; 2],
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn print(rows: &[Row], threads: usize) {
     println!("| geometric mean | | | | {:.2} | | |", product.powf(1.0 / rows.len() as f64));
 }
 
-/// The lines from a marker to the next one, without blanks and comments.
+/// Counts the lines from a marker to the next one, without blank lines and comments.
 fn lines_of_code(source: &str, marker: &str) -> usize {
     let is_marker =
         |line: &str| line.starts_with("// devarray") || line.starts_with("// ndarray") || line == "// end";

@@ -1,4 +1,4 @@
-//! The greatest elements of one long row, and of many rows.
+//! Finds the greatest elements of one long row, and of each of many rows.
 
 use devarray::{Array, Compute, Result, StreamHandle};
 use ndarray::{Array1, Array2, ArrayView1};

@@ -1,8 +1,8 @@
 //! Captures operations into a graph of the driver, which launches them as one.
 //!
-//! They are enqueued on a stream of their own, which the driver captures. Calls that do not conflict are branches of the
-//! graph. Memory that operations need while they run is allocated outside the capture and kept with the graph, so that no
-//! other work gets it, nor calls that may run side by side.
+//! They are enqueued on a stream of their own, which the driver captures. Calls that do not conflict are branches of
+//! the graph. Memory that operations need while they run is allocated outside the capture and kept with the graph, so
+//! that no other work gets it, nor calls that may run side by side.
 #![allow(unsafe_code)] // calls the driver with graphs that it owns
 
 use std::{any::Any, fmt, ptr, sync::Arc};
@@ -35,10 +35,10 @@ impl fmt::Debug for CapturedWork {
     }
 }
 
-// SAFETY: the driver puts what is enqueued on a capturing stream into a graph, behind the last nodes of the calls that
-// come before it, and a launch runs it in the order of its stream (CUDA C++ Programming Guide, "CUDA Graphs"). The stream
-// holds memory that operations allocate meanwhile, for calls that come one behind the other, and the captured work holds
-// the stream.
+// SAFETY: the driver puts what is enqueued on a capturing stream into a graph, behind the last nodes of the calls
+// that come before it, and a launch runs it in the order of its stream (CUDA C++ Programming Guide, "CUDA Graphs").
+// The stream holds memory that operations allocate meanwhile, for calls that come one behind the other, and the
+// captured work holds the stream.
 unsafe impl Captures for CudaStream {
     fn capture(&self) -> Result<Option<Self>> {
         let stream = self.open_to_capture()?;

@@ -121,11 +121,11 @@ impl CudaEvent {
     }
 }
 
-// SAFETY: recorded once, before anybody has it, so a query that succeeded succeeds for ever; one that
-// is recorded again is not queried. The driver says "ready" only when the captured work is complete. Destroying an event does not block,
-// and lifts no wait: "the call does not block and the associated resources will automatically be
-// released asynchronously at completion" (cuda.h, `cuEventDestroy`); a wait holds the state
-// captured at the call (`cuStreamWaitEvent`).
+// SAFETY: recorded once, before anybody has it, so a query that succeeded succeeds for ever; one that is recorded
+// again is not queried. The driver says "ready" only when the captured work is complete. Destroying an event does not
+// block, and lifts no wait: "the call does not block and the associated resources will automatically be released
+// asynchronously at completion" (cuda.h, `cuEventDestroy`); a wait holds the state captured at the call
+// (`cuStreamWaitEvent`).
 unsafe impl Event for CudaEvent {
     fn query(&self) -> Result<bool> {
         match self.context.bind().and_then(|driver| self.raw.query(driver)) {

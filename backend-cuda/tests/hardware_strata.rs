@@ -15,7 +15,7 @@
 //! | `NUMBER` | only this number, in this process | |
 //!
 //! If a pair is wrong, the test fails at the end. For a few wrong pairs of each process it prints the
-//! function, its operands, and the smallest function that is wrong by itself.
+//! function, its operands, and the smallest part of the function that gives a wrong result.
 
 use std::{env, time::Instant};
 

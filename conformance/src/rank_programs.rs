@@ -1,9 +1,9 @@
 //! Random programs of several ranks, for backends with collectives.
 //!
-//! A [`RankProgram`] is a list of steps that all ranks make: exchanges of every kind, in new arrays, into
-//! existing ones and in place, of views of any strides, on two streams, in all ranks and in groups of a split,
-//! among copies and small functions, called or recorded and launched. The expected bits are computed with vectors. They are one and the same
-//! on every backend, under every schedule.
+//! A [`RankProgram`] is a list of steps that all ranks make: exchanges of every kind, in new arrays, into existing
+//! ones and in place, of views of any strides, on two streams, in all ranks and in groups of a split, among copies
+//! and small functions, called or recorded and launched. The expected bits are computed with vectors. They are one
+//! and the same on every backend, under every schedule.
 //!
 //! ```
 //! use devarray::Context;

@@ -78,23 +78,24 @@
 //! [unchecked](crate::collective::Communicator::into_unchecked). Errors name the lines of the recorded calls.
 //!
 //! Refused are calls that ask other ranks for more than elements: `barrier`, `split`, and `all_to_all_counted`, whose
-//! counts come from the other ranks (`all_to_all_counted_into` is recorded). `abort` and `aborter` end the communicator
-//! that was given, at once. If an exchange of a launch fails, the launch ends with its error, and the calls before it are
-//! enqueued. A launch that fails ends its unchecked communicators, as the other ranks count on its exchanges.
+//! counts come from the other ranks (`all_to_all_counted_into` is recorded). `abort` and `aborter` end the
+//! communicator that was given, at once. If an exchange of a launch fails, the launch ends with its error, and the
+//! calls before it are enqueued. A launch that fails ends its unchecked communicators, as the other ranks count on
+//! its exchanges.
 //!
 //! # Order
 //!
-//! A launch waits for whatever its arguments conflict with, like any other call. Launches of one
-//! recording follow each other, on any streams, because they use the same memory; one that waits for other ranks holds up
-//! launches of other threads. A strict stream refuses a launch before anything of it is enqueued and any rank is asked.
+//! A launch waits for whatever its arguments conflict with, like any other call. Launches of one recording follow
+//! each other, on any streams, because they use the same memory; one that waits for other ranks holds up launches of
+//! other threads. A strict stream refuses a launch before anything of it is enqueued and any rank is asked.
 //!
 //! Within a launch, a call comes behind the earlier calls that it conflicts with: both use the same bytes, and one of
 //! them writes them. Calls that do not conflict may run side by side, where the backend can do that; nobody forks or
-//! joins anything. Arrays of at most 1 MiB that the closure makes share memory only if all calls on one come before all
-//! calls on the other, so that memory puts no call behind another; larger ones share it as soon as one is gone. Calls that
-//! may find an index without a place keep their order among each other, so that the first error is the first call's. A
-//! launch whose written argument may share bytes with a `SharedArray` of the recording (memory of other code that was
-//! adopted twice) makes all calls in order.
+//! joins anything. Arrays of at most 1 MiB that the closure makes share memory only if all calls on one come before
+//! all calls on the other, so that memory puts no call behind another; larger ones share it as soon as one is gone.
+//! Calls that may find an index without a place keep their order among each other, so that the first error is the
+//! first call's. A launch whose written argument may share bytes with a `SharedArray` of the recording (memory of
+//! other code that was adopted twice) makes all calls in order.
 
 mod arguments;
 mod branches;

@@ -86,8 +86,8 @@ fn bytes_that_are_read_or_written_are_not() {
     on_both(LEN, &WAYS[1..3], true, |name, answer| assert_eq!(answer, Ok(()), "{name}"));
 }
 
-/// A launch that writes memory that the recording also reads, through another array, makes its calls in order. The schedule
-/// would make the last call first.
+/// A launch that writes memory that the recording also reads, through another array, makes its calls in order. The
+/// schedule would make the last call first.
 #[test]
 fn recorded_calls_on_both_are_made_in_order() {
     let device = MockDevice::builder().schedule(Schedule::ReverseLazy).build();

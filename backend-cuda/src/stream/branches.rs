@@ -46,8 +46,8 @@ impl Branches {
         self.before[call] = true;
     }
 
-    /// Begins the next call behind others. `last` are the nodes behind which the driver would put it. Returns the nodes
-    /// behind which it belongs.
+    /// Begins the next call behind others. `last` are the nodes behind which the driver would put it. Returns the
+    /// nodes behind which it belongs.
     pub(super) fn begin(&mut self, last: &[Node], behind: &[usize]) -> Vec<Node> {
         if self.is_told {
             let before = std::mem::take(&mut self.before);

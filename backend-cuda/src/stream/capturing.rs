@@ -1,9 +1,10 @@
 //! Streams that capture operations, and the order of the calls that they are captured for.
 //!
-//! The driver puts the next node of a capturing stream behind the nodes of the stream's dependency set. Before each call the set
-//! becomes the last nodes of the calls that it comes behind; within a call the driver continues from node to node. Nodes
-//! that leave the set need not be joined before the capture ends (cuda.h, `cuStreamUpdateCaptureDependencies`). No kernel of
-//! a capture begins before those that it depends on are done ([`RawStream::share`]), so all edges are plain ones.
+//! The driver puts the next node of a capturing stream behind the nodes of the stream's dependency set. Before each
+//! call the set becomes the last nodes of the calls that it comes behind; within a call the driver continues from
+//! node to node. Nodes that leave the set need not be joined before the capture ends (cuda.h,
+//! `cuStreamUpdateCaptureDependencies`). No kernel of a capture begins before those that it depends on are done
+//! ([`RawStream::share`]), so all edges are plain ones.
 
 use std::{any::Any, ptr, slice, sync::Arc};
 
@@ -36,8 +37,8 @@ impl RawStream {
         }
     }
 
-    /// Begins the next call of a capture, behind earlier ones. A driver that cannot say or change what comes next leaves
-    /// all in order.
+    /// Begins the next call of a capture, behind earlier ones. A driver that cannot say or change what comes next
+    /// leaves all in order.
     pub(crate) fn next_behind(&self, calls: &[usize]) {
         let Some(held) = &self.held else { return };
         let mut held = locked(held);

@@ -1,7 +1,7 @@
 //! Memory and kernels of operations that a stream captures: kept as long as the stream, since each launch uses them.
 //!
-//! Calls that come one behind the other use the same memory. Calls that may run side by side have each their own, up to
-//! [`MOST_APART_BYTES`] in all; then a call comes behind one more, the last user of the memory that it gets.
+//! Calls that come one behind the other use the same memory. Calls that may run side by side have each their own, up
+//! to [`MOST_APART_BYTES`] in all; then a call comes behind one more, the last user of the memory that it gets.
 
 use std::{any::Any, num::NonZeroUsize, sync::Arc};
 
@@ -56,8 +56,8 @@ impl Held {
         Self { of: Arc::clone(of), blocks, branches: Branches::default(), failed: None, kernels }
     }
 
-    /// Memory of exactly this length, for operations that `stream` captures next. Its earlier users come earlier in the
-    /// graph. New memory is made ready by `prepare`, on the stream that allocates it.
+    /// Memory of exactly this length, for operations that `stream` captures next. Its earlier users come earlier in
+    /// the graph. New memory is made ready by `prepare`, on the stream that allocates it.
     pub(super) fn alloc(
         &mut self,
         stream: &RawStream,
@@ -105,8 +105,8 @@ impl Held {
         self.failed.is_none()
     }
 
-    /// Forgets the calls. Returns why the capture cannot be used, if it cannot: a driver that lacks a function leaves all
-    /// in order.
+    /// Forgets the calls. Returns why the capture cannot be used, if it cannot: a driver that lacks a function leaves
+    /// all in order.
     pub(super) fn end(&mut self) -> Option<Failure> {
         self.branches = Branches::default();
         self.failed.filter(|failure| !matches!(failure, Failure::Missing(_)))

@@ -15,8 +15,8 @@ pub(crate) enum Calls {
     All,
 }
 
-/// Chains of calls on the parts of `x`, which end in the parts of `y`. The steps of all chains come in any order; a few
-/// read another chain, or what another has written.
+/// Chains of calls on the parts of `x`, which end in the parts of `y`. The steps of all chains come in any order; a
+/// few read another chain, or what another has written.
 pub(crate) fn chains<D: Compute>(
     on: &StreamHandle<D>,
     (seed, calls): (u64, Calls),

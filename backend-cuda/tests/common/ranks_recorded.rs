@@ -9,8 +9,8 @@ use devarray::{
 
 use super::ranks_of::on_each;
 
-/// A step of gradient descent with two exchanges; there are two calls or more before, between and behind them. It knows
-/// nothing of recordings.
+/// A step of gradient descent with two exchanges; there are two calls or more before, between and behind them. It
+/// knows nothing of recordings.
 pub(crate) fn step<D: Compute + Collects>(
     on: &StreamHandle<D>,
     x: &ArrayView<'_, f32, D>,
@@ -33,8 +33,8 @@ pub(crate) fn samples<D: Collects>(on: &StreamHandle<D>, rank: usize, len: usize
     Array::from_slice(on, &[len], &numbers)
 }
 
-/// Launches give each rank the bits of calls, and what is between two exchanges is captured. The calls and the launches
-/// of odd ranks change places, so that calls of one rank meet launches of another.
+/// Launches give each rank the bits of calls, and what is between two exchanges is captured. The calls and the
+/// launches of odd ranks change places, so that calls of one rank meet launches of another.
 pub(crate) fn launches_equal_calls<D: Compute + Collects>(
     contexts: &[Context<D>],
     begin: impl Fn() + Sync,

@@ -28,10 +28,10 @@ pub unsafe trait Captures: Sized {
     /// Any device error.
     fn capture(&self) -> Result<Option<Self>>;
 
-    /// Begins the next call of a capture, on a stream that [`capture`](Self::capture) answered: what is enqueued up to
-    /// the next one comes behind all of these earlier calls, and behind the calls that those come behind. It conflicts
-    /// with no other. Calls are counted from 0. Core says this before each call, or before none; then all run in order.
-    /// Without this method they always do. Does not synchronize.
+    /// Begins the next call of a capture, on a stream that [`capture`](Self::capture) answered: what is enqueued up
+    /// to the next one comes behind all of these earlier calls, and behind the calls that those come behind. It
+    /// conflicts with no other. Calls are counted from 0. Core says this before each call, or before none; then all
+    /// run in order. Without this method they always do. Does not synchronize.
     fn next_behind(&self, calls: &[usize]) {
         let _ = calls;
     }

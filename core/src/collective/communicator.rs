@@ -239,17 +239,17 @@ impl<D: Collects> Communicator<D> {
     /// split are checked ones. On the simulator's `cluster` all calls are compared, and those that differ are
     /// findings.
     ///
-    /// If a call of an exchange or a [launch](crate::recorded#ranks) with exchanges fails on one rank, or its thread panics,
-    /// the communicator ends for all ranks, as [`abort`](Self::abort) ends it. A rank that ends otherwise while others count on it has to abort:
-    /// they wait for the [time limit](CommunicatorId::with_time_limit), and work on their streams may wait for
-    /// ever.
+    /// If a call of an exchange or a [launch](crate::recorded#ranks) with exchanges fails on one rank, or its thread
+    /// panics, the communicator ends for all ranks, as [`abort`](Self::abort) ends it. A rank that ends otherwise
+    /// while others count on it has to abort: they wait for the [time limit](CommunicatorId::with_time_limit), and
+    /// work on their streams may wait for ever.
     ///
     /// # Safety
     ///
     /// From here on the ranks make the exchanges that a checked communicator would carry out: all ranks call this
     /// after the same calls, and then make the same exchanges in the same order, with the same types, counts,
-    /// combinations and roots, by calls or by launches. Each send has its receive, and the exchanges between two ranks have one order on
-    /// both. Counts of rows that a rank is to get are those that the others send.
+    /// combinations and roots, by calls or by launches. Each send has its receive, and the exchanges between two
+    /// ranks have one order on both. Counts of rows that a rank is to get are those that the others send.
     ///
     /// ```
     /// # use devarray::{Array, Context, Result, collective::{Combination, Communicator, CommunicatorId}};

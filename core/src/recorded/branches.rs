@@ -1,5 +1,5 @@
-//! The order among recorded calls. A call comes behind an earlier one if both use the same bytes and one of them writes
-//! them; calls that do not conflict may run side by side.
+//! The order among recorded calls. A call comes behind an earlier one if both use the same bytes and one of them
+//! writes them; calls that do not conflict may run side by side.
 
 use std::collections::HashMap;
 
@@ -45,8 +45,8 @@ pub(super) struct Branches {
 }
 
 impl Branches {
-    /// Adds a call that comes behind all so far, and that all later ones come behind. The calls between two of them have
-    /// an order among each other.
+    /// Adds a call that comes behind all so far, and that all later ones come behind. The calls between two of them
+    /// have an order among each other.
     pub(super) fn add_between(&mut self, sides: &[Side]) {
         self.add(sides);
         let call = self.behind.len() - 1;
@@ -218,8 +218,8 @@ mod tests {
         assert_eq!(without.homes(&[Some(8); 3]), [0, 1, 0]);
     }
 
-    /// Calls are drawn at random. Each comes before another exactly if a chain of conflicts leads there, and no call is
-    /// directly behind two that come one behind the other.
+    /// Calls are drawn at random. Each comes before another exactly if a chain of conflicts leads there, and no call
+    /// is directly behind two that come one behind the other.
     #[test]
     fn the_order_is_that_of_all_conflicts() {
         let mut state = 1_u64;

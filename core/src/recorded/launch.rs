@@ -243,8 +243,8 @@ impl<D: Device, K: 'static> Recording<D, K> {
         Ok(())
     }
 
-    /// Whether an argument that is written may share bytes with an array that the recording keeps: memory of other code
-    /// may have been adopted twice. Then calls conflict although they name other memory, and are made in order.
+    /// Whether an argument that is written may share bytes with an array that the recording keeps: memory of other
+    /// code may have been adopted twice. Then calls conflict although they name other memory, and are made in order.
     fn meets_shared(&self, given: &[Given<'_, D>]) -> bool {
         let written = given.iter().filter_map(|given| match given {
             Given::Elements { elements, write: true } => Some(addresses(elements)),

@@ -24,8 +24,8 @@ use crate::{
 /// The number of the next recording of the process.
 static RECORDINGS: AtomicU64 = AtomicU64::new(1);
 
-/// Larger memory is used again as soon as its array is gone, which puts a call behind all that used it. Smaller memory is
-/// used again where that puts no call behind another: such calls leave room on the device for others.
+/// Larger memory is used again as soon as its array is gone, which puts a call behind all that used it. Smaller
+/// memory is used again where that puts no call behind another: such calls leave room on the device for others.
 pub(super) const MOST_APART_BYTES: usize = 1 << 20;
 
 /// The recording that memory belongs to, and its number there.

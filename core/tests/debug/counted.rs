@@ -1,4 +1,4 @@
-//! A call that counts rows as it is shown, and communicators of recordings, and unchecked.
+//! Shows a call that counts rows, a communicator in a recording, and an unchecked communicator.
 #![allow(unsafe_code)] // makes a communicator unchecked
 
 use devarray::{

@@ -7,10 +7,11 @@
 //!
 //! # Why a copy may be overwritten
 //!
-//! A rank has two places and two events, which its exchanges take by turns. All ranks take part in each exchange, and a rank's
-//! exchanges run in order, on whatever streams they are. So the event that a rank records for the next exchange is
-//! behind all that it read for this one, and the exchange after the next is behind that event. The event may be recorded
-//! again by then, because the others have met for the next exchange, and have enqueued their waits before.
+//! A rank has two places and two events, which its exchanges take by turns. All ranks take part in each exchange, and
+//! a rank's exchanges run in order, on whatever streams they are. So the event that a rank records for the next
+//! exchange is behind all that it read for this one, and the exchange after the next is behind that event. The event
+//! may be recorded again by then, because the others have met for the next exchange, and have enqueued their waits
+//! before.
 //!
 //! Making an event for each exchange would cost more than all else: threads of one process get in each other's way in
 //! the driver, and who drops an event last is maybe another rank, with another context.

@@ -173,8 +173,8 @@ fn a_strict_stream_refuses_all_of_a_launch() {
     });
 }
 
-/// A launch that is refused on one rank ends an unchecked communicator for all, as a call does; other ranks of a checked
-/// one know nothing of it.
+/// A launch that is refused on one rank ends an unchecked communicator for all, as a call does; other ranks of a
+/// checked one know nothing of it.
 #[test]
 fn a_launch_that_is_refused_ends_an_unchecked_communicator() {
     for unchecked in [false, true] {

@@ -69,8 +69,8 @@ fn a_group_and_threads_are_ranks_of_one_communicator() {
     assert_eq!(found.concat(), [15; 4]);
 }
 
-/// A mistake that all ranks find alone leaves the group as it was; one that another rank waits for ends it, and is
-/// told in place of what the other rank gets.
+/// The group stays usable if every rank makes the same local mistake. If another rank waits for the rank that made the
+/// mistake, the group ends, and `each` returns the mistake instead of the waiting rank's error.
 #[test]
 fn mistakes_of_a_function_are_told() {
     let (streams, mut group) = group(3);

@@ -5,7 +5,14 @@
 //! that no other work gets it, nor calls that may run side by side.
 #![allow(unsafe_code)] // calls the driver with graphs that it owns
 
-use std::{any::Any, fmt, ptr, sync::Arc};
+use std::{
+    any::Any,
+    fmt, ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 use devarray::{
     Error, Result,
@@ -16,7 +23,9 @@ use crate::{
     CudaStream,
     context::Context,
     driver::{BACKEND, CaptureMode, Failure, INVALID_VALUE, sys},
+    gather::params::SendParams,
     handle::Handle,
+    stream::{CapturedReports, PAGE_REPORTS},
 };
 
 /// A graph that can be launched. It keeps the stream that it was captured on, which keeps the graph's memory
@@ -24,6 +33,9 @@ use crate::{
 struct CapturedWork {
     executable: Handle<sys::CUgraphExec_st>,
     context: Arc<Context>,
+    reports: CapturedReports,
+    /// Whether a launch failed, so that reports of it may be left.
+    is_unclear: AtomicBool,
     _stream: CudaStream,
 }
 
@@ -55,13 +67,17 @@ unsafe impl Captures for CudaStream {
         }
     }
 
+    fn captures_reports(&self) -> bool {
+        true
+    }
+
     fn next_behind(&self, calls: &[usize]) {
         self.raw.next_behind(calls);
     }
 
     fn end_capture(self) -> Result<Box<dyn Captured>> {
         let context = Arc::clone(self.context());
-        let failure = self.raw.capture_failure();
+        let (failure, reports) = (self.raw.capture_failure(), self.raw.take_reports());
         let mut graph = ptr::null_mut();
         context.call("capture", |driver| {
             // SAFETY: the stream is alive and captures, and its context is bound; the pointer is to a local.
@@ -81,10 +97,11 @@ unsafe impl Captures for CudaStream {
             unsafe { driver.graph_destroy(graph) }
         });
         made?;
-        Ok(Box::new(CapturedWork { executable: Handle::new(executable), context, _stream: self }))
+        let (executable, is_unclear) = (Handle::new(executable), AtomicBool::new(false));
+        Ok(Box::new(CapturedWork { executable, context, reports, is_unclear, _stream: self }))
     }
 
-    unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, first_report: u64) -> Result<()> {
         const OPERATION: &str = "launch";
         let captured: &dyn Any = captured;
         let Some(work) = captured.downcast_ref::<CapturedWork>() else {
@@ -95,9 +112,22 @@ unsafe impl Captures for CudaStream {
         }
         // Kernels in a graph do not tell later copies when to begin.
         let stream = self.raw.share();
-        self.raw.enqueue(OPERATION, |driver, _| {
+        let CapturedReports { pages, errors } = &work.reports;
+        if work.is_unclear.load(Relaxed) {
+            pages.iter().try_for_each(|&page| self.raw.clear_reports(page))?;
+            work.is_unclear.store(false, Relaxed);
+        }
+        let gathers = self.gathers();
+        let to = gathers.index_reports.begin_launch(self.context(), first_report, errors)?;
+        let launched = self.raw.enqueue(OPERATION, |driver, _| {
             // SAFETY: the graph is alive, and the caller vouches for the memory of its operations.
-            unsafe { driver.graph_launch(work.executable.raw(), stream) }
+            unsafe { driver.graph_launch(work.executable.raw(), stream) }?;
+            let mut pages = pages.iter().zip(to.chunks(PAGE_REPORTS));
+            pages.try_for_each(|(&page, to)| gathers.send(driver, stream, &SendParams::new(page, to)))
+        });
+        launched.inspect_err(|_| {
+            work.is_unclear.store(true, Relaxed);
+            gathers.index_reports.forget_launch(first_report, errors.len());
         })
     }
 }

@@ -43,8 +43,7 @@ pub(crate) fn enqueue(
 ) -> Result<()> {
     let (work, reports) = (op.work(), &gathers.index_reports);
     let is_reported = work.out_of_range == OutOfRange::Error;
-    let report =
-        is_reported.then(|| reports.take_slot(context, op.number(), [error_of(work); 2])).transpose()?;
+    let report = is_reported.then(|| reports.begin(stream, op.number(), [error_of(work); 2])).transpose()?;
     enqueue_with((gathers, context, stream), op, report).inspect_err(|_| reports.forget(op.number()))
 }
 

@@ -44,8 +44,7 @@ pub(crate) fn enqueue(
 ) -> Result<()> {
     let name = op.call().name();
     let reports = &gathers.index_reports;
-    let report =
-        plan::errors_of(op).map(|errors| reports.take_slot(context, op.number(), errors)).transpose()?;
+    let report = plan::errors_of(op).map(|errors| reports.begin(stream, op.number(), errors)).transpose()?;
     let planned = |base| {
         let at = plan::Given { base, report, multiprocessors: orders.multiprocessors };
         Plan::new(op, at).ok_or_else(|| context.error(name, INVALID_VALUE))

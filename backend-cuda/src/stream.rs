@@ -8,6 +8,7 @@ mod fill;
 mod held;
 mod idle;
 mod open;
+mod reports;
 mod room;
 mod scratch;
 mod workspace;
@@ -15,6 +16,7 @@ mod workspace;
 use held::Purpose;
 use idle::free_idle;
 pub(crate) use open::Streams;
+pub(crate) use reports::{CapturedReports, PAGE_REPORTS, ReportPlace, SLOT_BYTES, STATE_BYTES};
 pub(crate) use scratch::COUNTERS_BYTES;
 
 use std::{

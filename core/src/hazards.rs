@@ -32,7 +32,7 @@ pub(crate) use access_log::{AccessLog, Touch};
 pub(crate) use covering::Covered;
 pub(crate) use footprint::Footprint;
 pub use hazard::Hazard;
-pub(crate) use index_errors::Ask;
+pub(crate) use index_errors::Reporting;
 pub(crate) use lane::{Clock, LaneId, Position, RecordedEvent};
 pub(crate) use tracker::HazardTracker;
 pub(crate) use untold::Untold;

@@ -20,7 +20,7 @@ use std::{ops::Range, sync::Arc};
 pub(crate) use self::{
     disjoint::{addresses, are_disjoint},
     elements::{Elements, erased, typed},
-    gather::Sides,
+    gather::{Sides, next_numbers},
     join::MAX_TOGETHER,
     order::{Called, Typed, outputs_of},
     product::Becomes,

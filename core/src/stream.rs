@@ -4,14 +4,17 @@ mod submit;
 
 pub(crate) use submit::Submission;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+};
 
 use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced, Stream as _},
     context::{Context, ContextCore},
     debug_text::DeviceName,
-    hazards::{LaneId, Mode, Position, RecordedEvent, Untold},
+    hazards::{LaneId, Mode, Position, RecordedEvent, Reporting, Untold},
     lock::lock,
     recorded::{Recorder, RecordingError},
     staging::{BusySlot, LentSlot},
@@ -45,8 +48,8 @@ pub(crate) enum Role<D: Device> {
     /// They are recorded.
     Records(Arc<Recorder<D>>),
     /// The backend captures them, or runs them in one turn. All are ordered together, as one
-    /// operation.
-    Captures,
+    /// operation. Those that report an index without a place are noted here.
+    Captures(Mutex<Vec<Reporting<D>>>),
 }
 
 impl<D: Device> Context<D> {
@@ -189,7 +192,7 @@ impl<D: Device> StreamCore<D> {
     #[track_caller]
     pub(crate) fn check_runs(&self, operation: &'static str) -> Result<()> {
         match &self.role {
-            Role::Runs | Role::Captures => Ok(()),
+            Role::Runs | Role::Captures(_) => Ok(()),
             Role::Records(_) => Err(RecordingError::NotRecorded.of(operation)),
         }
     }
@@ -198,13 +201,21 @@ impl<D: Device> StreamCore<D> {
     /// them as one.
     pub(crate) fn capturing(&self, raw: Arc<D::Stream>) -> Self {
         let core = Arc::clone(&self.core);
-        Self { raw, lane: self.lane, mode: self.mode, core, role: Role::Captures }
+        Self { raw, lane: self.lane, mode: self.mode, core, role: Role::Captures(Mutex::default()) }
+    }
+
+    /// Takes the operations that were captured and may report an index without a place, in order.
+    pub(crate) fn take_reports(&self) -> Vec<Reporting<D>> {
+        match &self.role {
+            Role::Captures(reports) => std::mem::take(&mut lock(reports)),
+            Role::Runs | Role::Records(_) => Vec::new(),
+        }
     }
 
     /// Whether recorded calls are made again here, to be captured or run. They allocate nothing.
     #[inline]
     pub(crate) fn replays(&self) -> bool {
-        matches!(self.role, Role::Captures)
+        matches!(self.role, Role::Captures(_))
     }
 
     /// The recorder, if this is the stream of a recording.
@@ -212,7 +223,7 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn recorder(&self) -> Option<&Arc<Recorder<D>>> {
         match &self.role {
             Role::Records(recorder) => Some(recorder),
-            Role::Runs | Role::Captures => None,
+            Role::Runs | Role::Captures(_) => None,
         }
     }
 

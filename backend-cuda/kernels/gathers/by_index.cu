@@ -391,3 +391,4 @@ OF_WIDTH(8, 8, 6)
 OF_WIDTH(16, 6, 5)
 
 #include "select.cuh"
+#include "sent.cuh"

@@ -7,7 +7,7 @@
 struct Slot {
     u64 key, position;
     i64 value;
-    u64 unused;
+    u64 second; // the key again, if it is the second of the mistakes that the call may find: never a gather's
 };
 
 // The state that the threads which find such an index share. At first it may hold anything.

@@ -15,6 +15,7 @@ use crate::{
     event::{CudaEvent, Kind},
     fetch::{self, HostSlots},
     function::{Computing, StreamFunctions},
+    gather::Gathers,
     memory::CudaBuffer,
     stream::RawStream,
 };
@@ -67,6 +68,11 @@ impl CudaStream {
 
     fn computing(&self) -> Computing<'_> {
         self.open.functions.computing(self.context(), &self.raw, &self.computed)
+    }
+
+    /// The kernels of gathers, and their reports.
+    pub(crate) fn gathers(&self) -> &Gathers {
+        &self.open.gathers
     }
 
     fn host_slots(&self) -> &HostSlots {

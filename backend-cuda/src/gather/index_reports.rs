@@ -5,6 +5,9 @@
 //! gathers at one time for which core had not asked. Slots are never cleared, because a report has
 //! the key of its gather beside it. Keys are the numbers of gathers, counted from a random number,
 //! so that older bytes of the memory do not pass for a report.
+//!
+//! An operation that is captured has no slot until its graph is launched, because launches follow each other before the
+//! host has asked. It reports to memory of the device, and each launch takes slots to which a kernel sends the reports.
 #![allow(unsafe_code)] // reads and owns memory that the device writes
 
 use std::{
@@ -19,12 +22,16 @@ use std::{
 
 use devarray::{Result, gather::IndexError};
 
-use super::params::{PAGE_SLOTS, Slot, State};
+use super::params::{PAGE_SLOTS, Sent, Slot, State};
 use crate::{
     context::Context,
     driver::{Answer, Driver, sys},
     handle::{Handle, locked},
+    stream::{RawStream, ReportPlace},
 };
+
+/// The key of all captured operations: each has memory of its own, which is cleared before a launch.
+const CAPTURED_KEY: u64 = 2;
 
 /// The slots of a context.
 #[derive(Debug, Default)]
@@ -36,9 +43,9 @@ struct Slots {
     first_key: u64,
     pages: Vec<Page>,
     /// Slots that belong to no gather.
-    free: Vec<Report>,
+    free: Vec<HostSlot>,
     /// The slot of each gather by its number, and the errors without the device's part.
-    taken: HashMap<u64, (Report, [IndexError; 2])>,
+    taken: HashMap<u64, (HostSlot, [IndexError; 2])>,
 }
 
 impl Default for Slots {
@@ -59,8 +66,14 @@ struct Page {
 
 /// A slot, and the arguments of a launch for it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Report {
+struct HostSlot {
     host: Handle<Slot>,
+    report: Report,
+}
+
+/// Where an operation reports.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Report {
     /// The slot's address on the device.
     pub(crate) slot: u64,
     pub(super) state: u64,
@@ -69,22 +82,43 @@ pub(crate) struct Report {
 }
 
 impl IndexReports {
-    /// Takes a slot for a gather that is about to be launched. Allocates if there is none. `errors`
-    /// are the mistakes that the report may state, without the device's findings.
-    pub(crate) fn take_slot(
+    /// Where a gather that is about to be enqueued reports. `errors` are the mistakes that the report may state,
+    /// without the device's findings.
+    pub(crate) fn begin(&self, stream: &RawStream, number: u64, errors: [IndexError; 2]) -> Result<Report> {
+        match stream.report_place(errors)? {
+            Some(ReportPlace { slot, state }) => Ok(Report { slot, state, key: CAPTURED_KEY }),
+            None => self.take_slot(stream.context(), number, errors),
+        }
+    }
+
+    /// Where the reports of captured gathers are sent in one launch. Their numbers follow each other.
+    pub(crate) fn begin_launch(
         &self,
         context: &Context,
-        number: u64,
-        errors: [IndexError; 2],
-    ) -> Result<Report> {
+        first_number: u64,
+        errors: &[[IndexError; 2]],
+    ) -> Result<Vec<Sent>> {
+        let begun = (first_number..).zip(errors).map(|(number, errors)| {
+            self.take_slot(context, number, *errors).map(|Report { slot, key, .. }| Sent { slot, key })
+        });
+        begun.collect::<Result<_>>().inspect_err(|_| self.forget_launch(first_number, errors.len()))
+    }
+
+    /// Forgets gathers of a launch that failed.
+    pub(crate) fn forget_launch(&self, first_number: u64, count: usize) {
+        (first_number..).take(count).for_each(|number| self.forget(number));
+    }
+
+    /// Takes a slot. Allocates if there is none.
+    fn take_slot(&self, context: &Context, number: u64, errors: [IndexError; 2]) -> Result<Report> {
         let mut slots = locked(&self.0);
         if slots.free.is_empty() {
             slots.grow(context, errors[0].operation.name())?;
         }
-        let mut report = slots.free.pop().expect("a page has slots");
-        report.key = slots.first_key.wrapping_add(number) << 1;
-        slots.taken.insert(number, (report, errors));
-        Ok(report)
+        let mut slot = slots.free.pop().expect("a page has slots");
+        slot.report.key = slots.first_key.wrapping_add(number) << 1;
+        slots.taken.insert(number, (slot, errors));
+        Ok(slot.report)
     }
 
     /// Forgets a gather that could not be enqueued. Part of it may run, so its slot is not used
@@ -96,15 +130,15 @@ impl IndexReports {
     /// Takes the report of a finished gather. Calls no driver.
     pub(crate) fn take(&self, gather: u64) -> Option<IndexError> {
         let mut slots = locked(&self.0);
-        let (report, errors) = slots.taken.remove(&gather)?;
-        slots.free.push(report);
+        let (taken, errors) = slots.taken.remove(&gather)?;
+        slots.free.push(taken);
         // The wait that covered the gather came first.
         fence(Acquire);
         // SAFETY: a slot of a page, which lives as long as `self`; no device writes it any more.
-        let slot = unsafe { report.host.raw().read_volatile() };
+        let slot = unsafe { taken.host.raw().read_volatile() };
         let Slot { key, position, value, second } = slot;
         let error = errors[usize::from(second == key)];
-        (key == report.key).then_some(IndexError { position, value, ..error })
+        (key == taken.report.key).then_some(IndexError { position, value, ..error })
     }
 
     /// Frees the memory. Nothing of the context runs any more.
@@ -142,11 +176,10 @@ impl Slots {
             })
         })?;
         let page = Page { slots: Handle::new(host.cast()), states };
-        let slot = |at: usize| Report {
-            host: Handle::new(page.slots.raw().wrapping_add(at)),
-            slot: slots + (at * size_of::<Slot>()) as u64,
-            state: states + (at * size_of::<State>()) as u64,
-            key: 0,
+        let slot = |at: usize| {
+            let (slot, state) = (at * size_of::<Slot>(), at * size_of::<State>());
+            let report = Report { slot: slots + slot as u64, state: states + state as u64, key: 0 };
+            HostSlot { host: Handle::new(page.slots.raw().wrapping_add(at)), report }
         };
         self.free.extend((0..PAGE_SLOTS).rev().map(slot));
         self.pages.push(page);

@@ -8,13 +8,14 @@ use std::{ffi::CStr, ptr, sync::Mutex};
 
 use super::{
     index_reports::IndexReports,
-    params::{BLOCK_ELEMENTS, Params, THREADS},
+    params::{BLOCK_ELEMENTS, Params, SendParams, THREADS},
 };
 use crate::{
     driver::{Answer, Driver, sys},
-    handle::locked,
+    handle::{Handle, locked},
     kernels::LoadedModules,
     packed::packed,
+    stream::PAGE_REPORTS,
 };
 
 /// The image that the driver loads for a device of generation `major.x`: machine code, or text that
@@ -66,6 +67,9 @@ pub fn select_elements(width: u32, line: bool) -> u32 {
     if line { THREADS * (64 / width).min(16) } else { BLOCK_ELEMENTS }
 }
 
+/// Blocks, threads of each, and bytes of shared memory of the kernel that sends the reports of a page.
+const SEND_SIZES: [u32; 3] = [1, PAGE_REPORTS as u32, 0];
+
 /// The kernels of gathers on a context, and the errors that they reported.
 #[derive(Debug)]
 pub(crate) struct Gathers {
@@ -89,14 +93,28 @@ impl Gathers {
         (kernel, block_elements): (&'static CStr, u32),
         params: &Params,
     ) -> Answer {
-        let image = image(self.major)?;
-        // SAFETY: all images are of these two kinds.
-        let function = unsafe { locked(&self.loaded).function(driver, ((), image), (kernel, kernel)) }?;
+        let function = self.function(driver, kernel)?;
         let sizes = [params.total.div_ceil(block_elements), THREADS, 0];
         // SAFETY: the kernel has one parameter, of the size of the block. It touches what the
         // operation proves that it may, and the memory of winners or tiles; stream and function are of one
         // context.
         unsafe { driver.launch(stream, function.raw(), sizes, ptr::from_ref(params).cast()) }
+    }
+
+    /// Sends the reports of a page to the host and clears them, on a stream whose context is bound. Does not
+    /// synchronize.
+    pub(crate) fn send(&self, driver: &Driver, stream: sys::CUstream, params: &SendParams) -> Answer {
+        let function = self.function(driver, c"send_reports")?;
+        // SAFETY: the kernel has one parameter, of the size of the block. It touches the page, which no other
+        // operation uses meanwhile, and slots that it alone writes; stream and function are of one context.
+        unsafe { driver.launch(stream, function.raw(), SEND_SIZES, ptr::from_ref(params).cast()) }
+    }
+
+    /// The kernel of a name, whose module is loaded on first use.
+    fn function(&self, driver: &Driver, kernel: &'static CStr) -> Answer<Handle<sys::CUfunc_st>> {
+        let image = image(self.major)?;
+        // SAFETY: all images are of these two kinds.
+        unsafe { locked(&self.loaded).function(driver, ((), image), (kernel, kernel)) }
     }
 
     /// Gives everything back. No work of the context runs any more.

@@ -1,6 +1,9 @@
 //! The parameter of the kernels, and their reports to the host, as `by_index.cu` declares them.
 
-use crate::strided::params::FastDiv;
+use crate::{
+    stream::{PAGE_REPORTS, SLOT_BYTES, STATE_BYTES},
+    strided::params::FastDiv,
+};
 
 /// The most axes of a launch.
 pub const MAX_AXES: usize = 24;
@@ -98,4 +101,33 @@ pub struct State {
     pub position: u64,
 }
 
-const _: () = assert!(size_of::<Slot>() == 32 && size_of::<State>() == 16, "no padding");
+const _: () = assert!(size_of::<Slot>() == SLOT_BYTES && size_of::<State>() == STATE_BYTES, "no padding");
+
+/// Where a report of a graph is sent: a slot in memory of the host, and the key of the operation in this launch.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Sent {
+    pub slot: u64,
+    pub key: u64,
+}
+
+/// The parameter of the kernel that sends the first `count` reports of a page.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct SendParams {
+    /// The address of 64 slots, and of as many states behind them, in memory of the device.
+    pub page: u64,
+    pub count: u64,
+    pub to: [Sent; PAGE_REPORTS],
+}
+
+impl SendParams {
+    /// Sends the first reports of a page to these slots.
+    pub(crate) fn new(page: u64, slots: &[Sent]) -> Self {
+        let mut to = [Sent::default(); PAGE_REPORTS];
+        to[..slots.len()].copy_from_slice(slots);
+        Self { page, count: slots.len() as u64, to }
+    }
+}
+
+const _: () = assert!(size_of::<SendParams>() == 16 + 16 * PAGE_REPORTS, "no padding");

@@ -10,7 +10,7 @@ use devarray::{
     backend::{Buffer as _, FreeOp},
 };
 
-use super::{RawStream, branches::Branches};
+use super::{RawStream, branches::Branches, reports::CapturedReports};
 use crate::{
     driver::{Answer, Failure, sys::CUdeviceptr},
     memory::CudaBuffer,
@@ -28,6 +28,8 @@ pub(super) enum Purpose {
     Reductions,
     /// Calls of a library. There is one, because it is large.
     Library,
+    /// Reports of indices without a place. Never given back.
+    Reports,
 }
 
 /// Memory, and who uses it.
@@ -46,6 +48,7 @@ pub(super) struct Held {
     pub(super) branches: Branches,
     /// Why the driver is not told which calls come next.
     failed: Option<Failure>,
+    pub(super) reports: CapturedReports,
     /// Each once.
     kernels: Vec<Arc<dyn Any + Send + Sync>>,
 }
@@ -53,7 +56,14 @@ pub(super) struct Held {
 impl Held {
     pub(super) fn new(of: &Arc<RawStream>) -> Self {
         let (blocks, kernels) = (Vec::new(), Vec::new());
-        Self { of: Arc::clone(of), blocks, branches: Branches::default(), failed: None, kernels }
+        Self {
+            of: Arc::clone(of),
+            blocks,
+            branches: Branches::default(),
+            failed: None,
+            reports: CapturedReports::default(),
+            kernels,
+        }
     }
 
     /// Memory of exactly this length, for operations that `stream` captures next. Its earlier users come earlier in

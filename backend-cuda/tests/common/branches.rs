@@ -71,7 +71,8 @@ pub(crate) fn chains<D: Compute>(
             }
             _ => {
                 let places = Array::<i32, D>::full(on, &[of.shape()[1]], -1)?;
-                let last = of.take(on, &places, 1, OutOfRange::Wrap)?;
+                let out_of_range = *rng.pick(&[OutOfRange::Wrap, OutOfRange::Error]);
+                let last = of.take(on, &places, 1, out_of_range)?;
                 (of, &last).map(on, |(x, last)| x - last * 0.5)?
             }
         };

@@ -14,15 +14,21 @@ use devarray::{
 };
 use devarray_cuda::{
     CudaDevice,
-    driver::{Fault, Function, sys::CUfunction},
+    driver::{
+        Fault, Function,
+        sys::{CUfunction, CUstream},
+    },
     gather::{
         image,
-        params::{Axis, BLOCK_ELEMENTS, Params, Slot, State as KnownSlot, THREADS},
+        params::{Axis, BLOCK_ELEMENTS, Params, SendParams, Slot, State as KnownSlot, THREADS},
         select_elements,
     },
 };
 
-use super::state::{Fake, INVALID, State};
+use super::{
+    graphs,
+    state::{Fake, INVALID, State},
+};
 
 /// The kernels of gathers that were loaded.
 #[derive(Debug, Default)]
@@ -63,15 +69,29 @@ pub(crate) fn forget(state: &mut State, module: usize) {
     state.gathers.functions.retain(|_, (of, _)| *of != module);
 }
 
-/// Carries out a launch of such a kernel; `None` if it is none.
+/// Whether a kernel is theirs.
+pub(crate) fn has(state: &State, function: CUfunction) -> bool {
+    state.gathers.functions.contains_key(&function.addr())
+}
+
+/// Enqueues a launch of such a kernel; `None` if it is none.
 pub(crate) fn launch(
     state: &mut State,
-    function: CUfunction,
+    (stream, function): (CUstream, CUfunction),
     grid: u32,
     threads: u32,
     parameter: *const u8,
 ) -> Option<i32> {
     let (_, name) = state.gathers.functions.get(&function.addr())?.clone();
+    let by = Function::LaunchKernel;
+    if name == "send_reports" {
+        // SAFETY: what this kernel is launched with.
+        let params = unsafe { parameter.cast::<SendParams>().read() };
+        if (grid, threads) != (1, 64) {
+            return Some(INVALID);
+        }
+        return Some(graphs::enqueue_in(state, stream, by, move |state| done(send(state, &params))));
+    }
     // SAFETY: what these kernels are launched with.
     let params = unsafe { parameter.cast::<Params>().read() };
     let width = name.rsplit_once('_').and_then(|(_, width)| width.parse::<u32>().ok());
@@ -89,14 +109,21 @@ pub(crate) fn launch(
     if name.contains("line") && (params.axes > 1 || params.pieces != 1) {
         state.misuse.push(format!("{name} for more than one axis or piece"));
     }
-    let done = match selects {
-        Some(width) => select(state, &params, width, grid),
-        None => (0..params.total).try_for_each(|item| run(state, &name, &params, item)),
-    };
-    if done.is_none() {
-        state.misuse.push(format!("{name} touches what it must not"));
-    }
-    Some(if done.is_some() { 0 } else { INVALID })
+    Some(graphs::enqueue_in(state, stream, by, move |state| {
+        let moved = match selects {
+            Some(width) => select(state, &params, width, grid),
+            None => (0..params.total).try_for_each(|item| run(state, &name, &params, item)),
+        };
+        if moved.is_none() {
+            state.misuse.push(format!("{name} touches what it must not"));
+        }
+        done(moved)
+    }))
+}
+
+/// What the driver answers.
+fn done(all: Option<()>) -> i32 {
+    if all.is_some() { 0 } else { INVALID }
 }
 
 /// A number that a side has at an element.
@@ -225,6 +252,26 @@ fn tell(state: &mut State, p: &Params, position: u64, value: i64) -> Option<()> 
     let slot: *mut Slot = std::ptr::with_exposed_provenance_mut(at);
     // SAFETY: inside memory of the host that is allocated, which the library reads by itself.
     unsafe { slot.write_volatile(Slot { key: p.key, position, value, second: 0 }) };
+    Some(())
+}
+
+/// The kernel that sends the reports of a page.
+fn send(state: &mut State, p: &SendParams) -> Option<()> {
+    let states = p.page + (p.to.len() * size_of::<Slot>()) as u64;
+    for (nth, to) in (0..p.count).zip(&p.to) {
+        let slot = p.page + nth * size_of::<Slot>() as u64;
+        let mut found = read(state, slot, size_of::<Slot>())?;
+        let key: [u8; 8] = found[..8].try_into().ok()?;
+        if key == [0; 8] {
+            continue;
+        }
+        let is_second = found[24..] == key;
+        found[..8].copy_from_slice(&to.key.to_le_bytes());
+        found[24..].copy_from_slice(&if is_second { to.key } else { !to.key }.to_le_bytes());
+        write(state, to.slot, &found)?;
+        write(state, slot, &[0; 8])?;
+        write(state, states + nth * size_of::<KnownSlot>() as u64, &[0; 8])?;
+    }
     Some(())
 }
 

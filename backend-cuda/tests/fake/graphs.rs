@@ -9,7 +9,10 @@ use std::{
     sync::Arc,
 };
 
-use devarray::{Array, ArrayView, ArrayViewMut, Compute, Context, Result, StreamHandle, timeline::Profiled};
+use devarray::{
+    Array, ArrayView, ArrayViewMut, Compute, Context, Result, StreamHandle, gather::OutOfRange,
+    timeline::Profiled,
+};
 use devarray_cuda::{
     CudaDevice,
     driver::{Function, Table, sys},
@@ -273,7 +276,7 @@ pub(crate) fn table(mut table: Table) -> Table {
 /// More than a read back fetches by a kernel of its own.
 const LEN: usize = 2000;
 
-/// A fill, a copy and three functions; one function may run beside the others.
+/// Two fills, a copy, elements by index and three functions; some may run beside the others.
 fn step<D: Compute>(
     on: &StreamHandle<D>,
     from: &ArrayView<'_, u32, D>,
@@ -286,6 +289,7 @@ fn step<D: Compute>(
     let mut copy = Array::<u32, _>::uninit(on, &[LEN])?;
     copy.view_mut().copy_from(on, &sum.view())?;
     let beside = from.map(on, |x| x * 5 + 2)?;
+    let beside = beside.take(on, &Array::<i32, _>::zeros(on, &[1])?, 0, OutOfRange::Error)?;
     to.update(on, (&copy, &beside, k), |to, (x, beside, k)| to + x + beside + k)
 }
 
@@ -372,7 +376,7 @@ fn a_launch_is_told_with_its_parts() {
         .map(|span| span.note.clone().unwrap_or_default())
         .collect();
     // Each is a call of the host and an operation of the stream.
-    assert_eq!(launches, ["5 operations: 1 fill, 3 map, 1 copy"; 6]);
+    assert_eq!(launches, ["7 operations: 2 fill, 3 map, 1 copy, 1 take"; 6]);
     assert_eq!(profiled.device().driver().calls(Function::GraphLaunch), 3);
     drop((context, profiled));
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());

@@ -93,6 +93,7 @@ mod ptx_ops;
 mod random;
 mod reductions;
 mod release;
+mod reports;
 mod results;
 mod shipped;
 mod state;

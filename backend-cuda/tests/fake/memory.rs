@@ -247,7 +247,9 @@ unsafe extern "C" fn launch(
                 }
             });
         }
-        if state.graphs.captures(stream.addr()) && !state.kernels.contains_key(&function.addr()) {
+        let is_captured =
+            state.kernels.contains_key(&function.addr()) || super::gathers::has(state, function);
+        if state.graphs.captures(stream.addr()) && !is_captured {
             return graphs::refuse(state, Function::LaunchKernel);
         }
         let shape = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
@@ -259,7 +261,8 @@ unsafe extern "C" fn launch(
         }
         // SAFETY: the kernel has one parameter.
         let params = unsafe { parameters.read() };
-        if let Some(done) = super::gathers::launch(state, function, grid_x, block_x, params.cast()) {
+        if let Some(done) = super::gathers::launch(state, (stream, function), grid_x, block_x, params.cast())
+        {
             return done;
         }
         start(

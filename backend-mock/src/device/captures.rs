@@ -23,7 +23,7 @@ unsafe impl Captures for MockStream {
         unreachable!("no stream captures")
     }
 
-    unsafe fn launch_captured(&self, _: &dyn Captured) -> Result<()> {
+    unsafe fn launch_captured(&self, _: &dyn Captured, _: u64) -> Result<()> {
         unreachable!("nothing was captured")
     }
 }

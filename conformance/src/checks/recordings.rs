@@ -267,7 +267,8 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// The next wait after each launch reports an index that is out of range.
+/// The next wait after each launch reports an index that is out of range. Waits after several launches report those of
+/// each, by the lines of its calls.
 pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
     if !Abilities::of(&stream).gathers {
@@ -289,5 +290,29 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
         let is_due = matches!(&told, Err(Error::Index { error, .. }) if error.value == 4);
         ensure(is_due, || format!("a wait behind a launch told {told:?}"))?;
     }
+    let mut by = Array::<i32, D>::zeros(&stream, &[2])?;
+    let mut lines = [0; 2];
+    let recorded = stream.record_work((&x, &by, &mut y), |on, (x, by, mut y)| {
+        lines[0] = line!() + 1;
+        let taken = x.take(on, &by, 0, OutOfRange::Error)?;
+        let further = by.map(on, |index| index * 2)?;
+        lines[1] = line!() + 1;
+        let last = x.take(on, &further, 0, OutOfRange::Error)?;
+        (&taken, &last).map_into(on, &mut y, |(x, last)| x + last)
+    })?;
+    for index in [1, 3, 0, 9, 1] {
+        by.view_mut().fill(&stream, index)?;
+        recorded.launch(&stream, (&x, &by, &mut y))?;
+    }
+    // Only then is anything waited for.
+    for (value, line) in [(6, lines[1]), (9, lines[0]), (18, lines[1])] {
+        let told = stream.synchronize();
+        let is_due = matches!(&told, Err(Error::Index { error, call, .. })
+            if error.value == value && call.location().is_some_and(|at| at.line() == line));
+        ensure(is_due, || {
+            format!("a wait behind five launches told {told:?}, due is {value} of line {line}")
+        })?;
+    }
+    same(&y.to_vec(&stream)?, &[3, 3], "the last of five launches")?;
     no_background_errors(&context)
 }

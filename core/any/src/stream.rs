@@ -139,14 +139,26 @@ unsafe impl Captures for AnyStream {
         on_each!((Self, self, stream) => stream.capture().map(|captures| captures.map(Self::from)))
     }
 
+    fn next_behind(&self, calls: &[usize]) {
+        on_each!((Self, self, stream) => stream.next_behind(calls))
+    }
+
+    fn order_of_calls(&self, behind: &[Box<[usize]>]) -> Option<Vec<usize>> {
+        on_each!((Self, self, stream) => stream.order_of_calls(behind))
+    }
+
+    fn captures_reports(&self) -> bool {
+        on_each!((Self, self, stream) => stream.captures_reports())
+    }
+
     fn end_capture(self) -> Result<Box<dyn Captured>> {
         on_each!((Self, self, stream) => stream.end_capture())
     }
 
-    unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, first_report: u64) -> Result<()> {
         on_each!((Self, self, stream) => {
             // SAFETY: the caller's promise is what the stream asks.
-            unsafe { stream.launch_captured(captured) }
+            unsafe { stream.launch_captured(captured, first_report) }
         })
     }
 }

@@ -18,7 +18,8 @@ pub trait Captured: Any + Debug + Send + Sync {}
 /// Operations that were enqueued on a stream of [`capture`](Self::capture) run at each launch with the effects that
 /// they have elsewhere, in the order in which they were enqueued; calls that do not come behind each other
 /// ([`next_behind`](Self::next_behind)) may run in any order and side by side. They run in the order of the stream
-/// that they are launched on (S1 to S6), and use no memory of their own that others use meanwhile.
+/// that they are launched on (S1 to S6), and use no memory of their own that others use meanwhile. If reports are
+/// [captured](Self::captures_reports), each launch reports what its own operations find.
 pub unsafe trait Captures: Sized {
     /// A new stream that takes copies, fills and operations of the device down and runs none; no event is
     /// recorded on it or waited for. None if this is not possible. Does not synchronize.
@@ -27,6 +28,12 @@ pub unsafe trait Captures: Sized {
     ///
     /// Any device error.
     fn capture(&self) -> Result<Option<Self>>;
+
+    /// Whether operations that report an index without a place are captured too: gathers and operations of
+    /// [`order`](crate::order). Elsewhere their calls are made one by one at each launch. Does not synchronize.
+    fn captures_reports(&self) -> bool {
+        false
+    }
 
     /// Begins the next call of a capture, on a stream that [`capture`](Self::capture) answered: what is enqueued up
     /// to the next one comes behind all of these earlier calls, and behind the calls that those come behind. It
@@ -53,6 +60,10 @@ pub unsafe trait Captures: Sized {
 
     /// Enqueues all operations. Does not synchronize.
     ///
+    /// What the `n`th captured operation that reports finds in this launch, counted from 0, is kept until
+    /// [`take_index_error`](super::Gathers::take_index_error) takes it by the number `first_report + n`. The numbers
+    /// that the operations had when they were captured are not asked for.
+    ///
     /// # Errors
     ///
     /// They were captured by another backend; or any device error. Nothing was enqueued.
@@ -61,5 +72,5 @@ pub unsafe trait Captures: Sized {
     ///
     /// The promises of each operation when it was enqueued hold for the time of this launch, too. No other launch of
     /// it is running that is not in front of this in order.
-    unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()>;
+    unsafe fn launch_captured(&self, captured: &dyn Captured, first_report: u64) -> Result<()>;
 }

@@ -194,7 +194,11 @@ macro_rules! capabilities {
                 ::std::unreachable!("no stream captures")
             }
 
-            unsafe fn launch_captured(&self, _: &dyn $crate::backend::Captured) -> $crate::Result<()> {
+            unsafe fn launch_captured(
+                &self,
+                _: &dyn $crate::backend::Captured,
+                _: ::std::primitive::u64,
+            ) -> $crate::Result<()> {
                 ::std::unreachable!("nothing was captured")
             }
         }

@@ -12,13 +12,31 @@ use super::{
     Covered,
     untold::{Gathered, Told, Untold},
 };
-use crate::gather::{Finished, IndexError};
+use crate::{
+    CallSite,
+    gather::{Finished, IndexError},
+};
 
 /// The number of gathers after which finished ones are looked for, if no wait covers them.
 const LOOK_AFTER: usize = 1024;
 
 /// Asks a device what a finished gather found.
-pub(crate) type Ask<D> = fn(&D, Finished) -> Option<IndexError>;
+type Ask<D> = fn(&D, Finished) -> Option<IndexError>;
+
+/// An operation that may find an index without a place: the call that made it, and how the device is asked.
+#[derive(Debug)]
+pub(crate) struct Reporting<D> {
+    pub(crate) call: CallSite,
+    pub(crate) ask: Ask<D>,
+}
+
+impl<D> Clone for Reporting<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for Reporting<D> {}
 
 /// The unreported errors of a context.
 #[derive(Debug)]
@@ -123,7 +141,6 @@ impl<D> IndexErrors<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CallSite;
 
     /// The list is looked at again when it has doubled, not at every gather.
     #[test]

@@ -19,11 +19,12 @@ use crate::{
 };
 
 /// The number of the next gather that this process launches.
-static LAUNCHES: AtomicU64 = AtomicU64::new(1);
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
-/// Numbers a launch that may find an index out of range. Called under the lock of the context.
-pub(super) fn next_launch() -> u64 {
-    LAUNCHES.fetch_add(1, Relaxed)
+/// Numbers operations that may find an index out of range; returns the first number. Called under the lock of the
+/// context.
+pub(crate) fn next_numbers(count: usize) -> u64 {
+    NUMBERS.fetch_add(count as u64, Relaxed)
 }
 
 /// The memory of a gather. Each side is everything that may be touched.
@@ -74,7 +75,7 @@ impl<D: Compute> StreamCore<D> {
         let to = self.submit(Work::Gather { name, len_bytes }, &touches)?;
         // Numbered under the lock, so that the numbers of a context grow in the order of
         // submission.
-        let number = next_launch();
+        let number = next_numbers(1);
         let op = GatherOp {
             number,
             work,

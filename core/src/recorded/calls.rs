@@ -72,9 +72,8 @@ impl<D: Device> Recorder<D> {
     pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         let mut call = self.call("fill");
         let (dst, item) = (call.writes(dst), SmallVec::<[u8; 16]>::from_slice(item));
-        // Others are uploaded, which a backend does not capture.
-        let is_captured = matches!(item.len(), 1 | 2 | 4 | 8 | 16);
-        call.anew(!is_captured).push(move |stream, memory| stream.fill(&dst.at(memory)?.elements(), &item))
+        let uploads = !matches!(item.len(), 1 | 2 | 4 | 8 | 16);
+        call.uploads(uploads).push(move |stream, memory| stream.fill(&dst.at(memory)?.elements(), &item))
     }
 }
 
@@ -208,7 +207,7 @@ impl<D: Compute> Recorder<D> {
             elements: work.elements.clone(),
         };
         let Sides { indexed, indices, mask, elements } = sides;
-        let mut call = self.call(operation.name()).anew(out_of_range == OutOfRange::Error);
+        let mut call = self.call(operation.name()).reports(out_of_range == OutOfRange::Error);
         let is_scatter = direction == Direction::Scatter;
         let (indexed, elements) = (call.uses(indexed, is_scatter), call.uses(elements, !is_scatter));
         // The place of the count, where nothing else selects.
@@ -260,7 +259,7 @@ impl<D: Compute> Recorder<D> {
     #[track_caller]
     pub(crate) fn order(&self, called: &Called<'_, D>) -> Result<()> {
         let &Called { call, inputs, results, ref count } = called;
-        let mut taking = self.call(call.name()).anew(call.finds_indices());
+        let mut taking = self.call(call.name()).reports(call.finds_indices());
         let inputs: Some<(ElementType, Kept)> =
             inputs.iter().map(|(of, input)| (*of, taking.reads(input))).collect();
         let results: Some<Option<Kept>> =

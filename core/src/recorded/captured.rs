@@ -10,6 +10,7 @@ use crate::{
     allocation::{Allocation, give_back},
     backend::{Captured, Captures as _, Device},
     deferred_drop::Owner,
+    hazards::Reporting,
     stream::StreamCore,
 };
 
@@ -23,10 +24,10 @@ const MOST_FAILED: u32 = 2;
 type Addresses = SmallVec<[(u64, usize, isize); 4]>;
 
 /// The captures, the last one used at the end.
-pub(super) struct Launches {
-    kept: Vec<(Addresses, ManuallyDrop<Box<dyn Captured>>)>,
-    /// Whether a call is made anew at each launch: it may find an index that has no place, whose error has another
-    /// number each time, or it takes elements from the host.
+pub(super) struct Launches<D: Device> {
+    kept: Vec<Kept<D>>,
+    /// Whether a call is made anew at each launch, where it cannot be captured: it may find an index that has no
+    /// place, or it takes elements from the host.
     is_anew: bool,
     has_several: bool,
     /// Not captured any more, because it cannot be done, or does not pay.
@@ -34,11 +35,20 @@ pub(super) struct Launches {
     failed: u32,
 }
 
-impl Launches {
-    pub(super) fn new<D: Device>(calls: &Calls<D>) -> Self {
-        let is_anew = calls.all.iter().any(|call| call.is_anew);
+/// A capture for some addresses.
+struct Kept<D: Device> {
+    addresses: Addresses,
+    captured: ManuallyDrop<Box<dyn Captured>>,
+    /// Its operations that may find an index that has no place, in the order in which they were captured.
+    reports: Vec<Reporting<D>>,
+}
+
+impl<D: Device> Launches<D> {
+    pub(super) fn new(calls: &Calls<D>) -> Self {
+        let uploads = calls.all.iter().any(|call| call.uploads);
+        let is_anew = uploads || calls.all.iter().any(|call| call.reports);
         let has_several = calls.all.len() > 1;
-        Self { kept: Vec::new(), is_anew, has_several, is_replayed: is_anew || !has_several, failed: 0 }
+        Self { kept: Vec::new(), is_anew, has_several, is_replayed: uploads || !has_several, failed: 0 }
     }
 
     pub(super) fn is_anew(&self) -> bool {
@@ -55,13 +65,14 @@ impl Launches {
     }
 
     /// The capture for these addresses, made now or before. None if the calls are to be made one by one.
-    pub(super) fn captured<'c, D: Device>(
+    pub(super) fn captured<'c>(
         &'c mut self,
         stream: &StreamCore<D>,
         calls: &Calls<D>,
         (given, memory): (&[Given<'_, D>], Placement<'_, D>),
         launches: &Arc<Allocation<D>>,
-    ) -> Option<&'c dyn Captured> {
+    ) -> Option<(&'c dyn Captured, &'c [Reporting<D>])> {
+        self.is_replayed |= self.is_anew && !stream.raw.captures_reports();
         if self.is_replayed {
             return None;
         }
@@ -69,16 +80,17 @@ impl Launches {
         let addresses: Addresses = places
             .map(|place| (place.allocation.address(), place.allocation.len_bytes(), place.moved_bytes))
             .collect();
-        if let Some(at) = self.kept.iter().position(|(of, _)| *of == addresses) {
+        if let Some(at) = self.kept.iter().position(|kept| kept.addresses == addresses) {
             let last = self.kept.remove(at);
             self.kept.push(last);
         } else {
             match capture(stream, calls, memory) {
-                Ok(Some(captured)) => {
+                Ok(Some((captured, reports))) => {
                     if self.kept.len() == MOST_KEPT {
                         self.give_back_first(launches);
                     }
-                    self.kept.push((addresses, ManuallyDrop::new(captured)));
+                    let captured = ManuallyDrop::new(captured);
+                    self.kept.push(Kept { addresses, captured, reports });
                 }
                 Ok(None) => self.is_replayed = true,
                 // The calls, made one by one, tell what is wrong.
@@ -89,29 +101,32 @@ impl Launches {
                 }
             }
         }
-        self.kept.last().map(|(_, captured)| &***captured)
+        self.kept.last().map(|kept| (&**kept.captured, &kept.reports[..]))
     }
 
     /// Drops all when their launches are over.
-    pub(super) fn give_back<D: Device>(&mut self, launches: &Arc<Allocation<D>>) {
+    pub(super) fn give_back(&mut self, launches: &Arc<Allocation<D>>) {
         while !self.kept.is_empty() {
             self.give_back_first(launches);
         }
     }
 
-    fn give_back_first<D: Device>(&mut self, launches: &Arc<Allocation<D>>) {
-        let (_, captured) = self.kept.remove(0);
+    fn give_back_first(&mut self, launches: &Arc<Allocation<D>>) {
+        let Kept { captured, .. } = self.kept.remove(0);
         let owner: Owner = Box::new(ManuallyDrop::into_inner(captured));
         give_back(&launches.core, &launches.uses, 1, ManuallyDrop::new(owner));
     }
 }
+
+/// What was captured, and its operations that may find an index that has no place.
+type Capture<D> = (Box<dyn Captured>, Vec<Reporting<D>>);
 
 /// Has the calls captured. None if the backend cannot.
 fn capture<D: Device>(
     stream: &StreamCore<D>,
     calls: &Calls<D>,
     memory: Placement<'_, D>,
-) -> Result<Option<Box<dyn Captured>>> {
+) -> Result<Option<Capture<D>>> {
     let Some(raw) = stream.raw.capture()? else { return Ok(None) };
     let raw = Arc::new(raw);
     let on = stream.capturing(Arc::clone(&raw));
@@ -121,11 +136,12 @@ fn capture<D: Device>(
         if has_branches {
             on.raw.next_behind(behind);
         }
-        (call.replay)(&on, memory)
+        call.again(&on, memory)
     });
+    let reports = on.take_reports();
     drop(on);
     // Also where a call failed: the stream captures until it is ended.
     let ended = Arc::into_inner(raw).map(D::Stream::end_capture).transpose();
     done?;
-    ended
+    ended.map(|captured| captured.map(|captured| (captured, reports)))
 }

@@ -26,7 +26,7 @@ use crate::{
     hazards::Mode,
     layout::{Layout, Order},
     lock::lock,
-    operations::{Elements, addresses, are_disjoint},
+    operations::{Elements, addresses, are_disjoint, next_numbers},
     statistics::Work,
     stream::{StreamCore, StreamHandle},
 };
@@ -48,7 +48,7 @@ pub struct Recording<D: Device, K> {
     /// Stands for the memory of what the backend captured: each launch writes it.
     pub(super) launches: Arc<Allocation<D>>,
     /// One for each segment. Held while a launch is enqueued, so that the calls of two do not mix.
-    pub(super) launching: Mutex<SmallVec<[Launches; 1]>>,
+    pub(super) launching: Mutex<SmallVec<[Launches<D>; 1]>>,
     pub(super) kinds: PhantomData<fn(K)>,
 }
 
@@ -125,11 +125,12 @@ impl<D: Device, K: 'static> Recording<D, K> {
     fn launch_calls(
         &self,
         stream: &StreamCore<D>,
-        launches: &mut Launches,
+        launches: &mut Launches<D>,
         calls: &Calls<D>,
         (given, placement): (&[Given<'_, D>], Placement<'_, D>),
     ) -> Result<()> {
-        if let Some(captured) = launches.captured(stream, calls, (given, placement), &self.launches) {
+        let captured = launches.captured(stream, calls, (given, placement), &self.launches);
+        if let Some((captured, reports)) = captured {
             let touches = self.touches(given);
             let submitted = stream.submit(Work::Other { name: OPERATION }, &touches);
             let Ok(submission) = submitted else {
@@ -137,10 +138,16 @@ impl<D: Device, K: 'static> Recording<D, K> {
                 launches.give_back(&self.launches);
                 return submitted.map(drop);
             };
-            let to = submission.begin();
+            // Numbered under the lock, so that the numbers of a context grow in the order of submission.
+            let first_report = next_numbers(reports.len());
+            let to = submission.begin_noting(|to| {
+                (first_report..).zip(reports).for_each(|(number, report)| to.note_report(number, *report));
+            });
             // SAFETY: the operations were captured for memory at these addresses, of as many bytes, which is of the
             // arguments or owned by this; the tracker orders the launch behind every other.
-            return unsafe { to.raw().launch_captured(captured) };
+            unsafe { to.raw().launch_captured(captured, first_report) }?;
+            to.end();
+            return Ok(());
         }
         if !stream.raw.runs_at_once() || launches.is_anew() {
             return make_calls(calls, stream, placement);
@@ -195,9 +202,9 @@ impl<D: Device, K: 'static> Recording<D, K> {
     }
 
     /// Whether the last launch was one operation of the device, or one for the calls between two exchanges.
-    /// Otherwise its calls are made one by one: on a
-    /// backend that captures nothing, where a call may find an index that has no place, so that each launch
-    /// tells its own, and where one fills with elements of another size than 1, 2, 4, 8 or 16 bytes.
+    /// Otherwise its calls are made one by one: on a backend that captures nothing, where a call may find an index
+    /// that has no place and the backend does not [capture reports](crate::backend::Captures::captures_reports),
+    /// and where one fills with elements of another size than 1, 2, 4, 8 or 16 bytes.
     #[must_use]
     pub fn is_captured(&self) -> bool {
         let launching = lock(&self.launching);

@@ -41,9 +41,10 @@ pub(super) type Replay<D> = Box<dyn Fn(&StreamCore<D>, Placement<'_, D>) -> Resu
 /// A call, and the line of the program that made it.
 pub(super) struct RecordedCall<D: Device> {
     pub(super) site: &'static Location<'static>,
-    /// Whether it is not captured: it may find an index that has no place, which each launch tells anew, or it takes
-    /// elements from the host.
-    pub(super) is_anew: bool,
+    /// Whether it takes elements from the host, which no backend captures.
+    pub(super) uploads: bool,
+    /// Whether it may find an index that has no place, which each launch tells anew.
+    pub(super) reports: bool,
     pub(super) replay: Replay<D>,
 }
 
@@ -154,7 +155,7 @@ impl<D: Device> Recorder<D> {
 
     /// Begins to take a call down.
     pub(super) fn call(&self, operation: &'static str) -> Taking<'_, D> {
-        Taking { recorder: self, operation, sides: SmallVec::new(), is_anew: false }
+        Taking { recorder: self, operation, sides: SmallVec::new(), uploads: false, reports: false }
     }
 
     /// The number of memory that the recording keeps from now on.
@@ -195,7 +196,8 @@ pub(super) struct Taking<'r, D: Device> {
     recorder: &'r Recorder<D>,
     operation: &'static str,
     sides: SmallVec<[Side; 4]>,
-    is_anew: bool,
+    uploads: bool,
+    reports: bool,
 }
 
 impl<D: Device> Taking<'_, D> {
@@ -219,9 +221,15 @@ impl<D: Device> Taking<'_, D> {
         Kept { number, layout: elements.layout.clone(), item_bytes: elements.item_bytes }
     }
 
-    /// Makes the call anew at each launch, if `is_anew`.
-    pub(super) fn anew(mut self, is_anew: bool) -> Self {
-        self.is_anew = is_anew;
+    /// Whether the call takes elements from the host.
+    pub(super) fn uploads(mut self, uploads: bool) -> Self {
+        self.uploads = uploads;
+        self
+    }
+
+    /// Whether the call may find an index that has no place.
+    pub(super) fn reports(mut self, reports: bool) -> Self {
+        self.reports = reports;
         self
     }
 
@@ -231,14 +239,15 @@ impl<D: Device> Taking<'_, D> {
         self,
         replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
     ) -> Result<()> {
-        let Self { recorder, operation, mut sides, is_anew } = self;
+        let Self { recorder, operation, mut sides, uploads, reports } = self;
         let mut recorded = lock(&recorder.recorded);
         let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(operation)) };
-        if is_anew {
+        if reports {
             sides.push(REPORTS);
         }
         recorded.branches.add(&sides);
-        recorded.calls.push(RecordedCall { site: Location::caller(), is_anew, replay: Box::new(replay) });
+        let (site, replay) = (Location::caller(), Box::new(replay));
+        recorded.calls.push(RecordedCall { site, uploads, reports, replay });
         Ok(())
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn segments<D: Device>(
 }
 
 impl<D: Device> Segment<D> {
-    pub(super) fn launches(&self) -> Launches {
+    pub(super) fn launches(&self) -> Launches<D> {
         Launches::new(&self.calls)
     }
 

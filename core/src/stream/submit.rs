@@ -18,7 +18,7 @@ use super::{Role, StreamCore};
 use crate::{
     CallSite, Result,
     backend::{CutOff, Device, Gathers, RunsAtOnce},
-    hazards::{HazardTracker, Position, RecordedEvent, Touch},
+    hazards::{HazardTracker, Position, RecordedEvent, Reporting, Touch},
     lock::lock,
     statistics::Work,
 };
@@ -77,7 +77,7 @@ impl<D: Device> StreamCore<D> {
     /// Takes a place on the stream, without waiting for other streams.
     #[inline]
     pub(crate) fn submission(&self) -> Submission<'_, D> {
-        let tracker = (!matches!(self.role, Role::Captures)).then(|| lock(&self.core.tracker));
+        let tracker = (!matches!(self.role, Role::Captures(_))).then(|| lock(&self.core.tracker));
         Submission { device: &self.core.device, raw: &self.raw, stream: self, tracker }
     }
 }
@@ -186,7 +186,19 @@ impl<D: Device> Submission<'_, D> {
 impl<D: Gathers> Submission<'_, D> {
     /// Notes that the operation is a gather, which may find an index out of range.
     pub(crate) fn note_gather(&mut self, number: u64, call: CallSite) {
+        let reporting = Reporting { call, ask: D::take_index_error };
+        match &self.stream.role {
+            // Each launch notes it, with a number of its own.
+            Role::Captures(reports) => lock(reports).push(reporting),
+            Role::Runs | Role::Records(_) => self.note_report(number, reporting),
+        }
+    }
+}
+
+impl<D: Device> Submission<'_, D> {
+    /// Notes that the last operation may report an index without a place, by this number.
+    pub(crate) fn note_report(&mut self, number: u64, reporting: Reporting<D>) {
         let (lane, device) = (self.stream.lane.index, self.device);
-        self.tracker().note_gather(lane, (number, call), D::take_index_error, device);
+        self.tracker().note_gather(lane, number, reporting, device);
     }
 }

@@ -4,3 +4,4 @@
 mod choice;
 mod contexts;
 mod examples;
+mod recorded;

@@ -28,7 +28,7 @@ unsafe impl Captures for HostStream {
         }
     }
 
-    unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, _: u64) -> Result<()> {
         const OPERATION: &str = "launch";
         self.check_runs(OPERATION)?;
         let captured: &dyn Any = captured;

@@ -4,10 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use super::HazardTracker;
 use crate::{
-    CallSite,
     backend::{CutOff, Device},
     hazards::{
-        AccessLog, Ask, Covered, Footprint, Position, RecordedEvent, Untold,
+        AccessLog, Covered, Footprint, Position, RecordedEvent, Reporting, Untold,
         access_log::Access,
         untold::{Gathered, Told},
     },
@@ -64,12 +63,12 @@ impl<D: Device> HazardTracker<D> {
     ///
     /// In a program that never waits, the list of gathers would grow without end. So now and then
     /// the device is asked about gathers that events show to be finished, and gathers without an
-    /// error are forgotten. `ask` asks the device.
+    /// error are forgotten.
     pub(crate) fn note_gather(
         &mut self,
         lane: usize,
-        (number, call): (u64, CallSite),
-        ask: Ask<D>,
+        number: u64,
+        Reporting { call, ask }: Reporting<D>,
         device: &D,
     ) {
         let sequence = self.lanes[lane].sequence;

@@ -29,6 +29,10 @@ unsafe impl<D: Timing> Captures for ProfiledStream<D> {
         Ok(stream.map(|stream| self.capturing(stream)))
     }
 
+    fn captures_reports(&self) -> bool {
+        self.stream().captures_reports()
+    }
+
     fn next_behind(&self, calls: &[usize]) {
         self.stream().next_behind(calls);
     }
@@ -45,7 +49,7 @@ unsafe impl<D: Timing> Captures for ProfiledStream<D> {
     }
 
     #[track_caller]
-    unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, first_report: u64) -> Result<()> {
         let captured: &dyn Any = captured;
         let Some(ProfiledCapture { captured, note, len_bytes }) = captured.downcast_ref() else {
             return Err(Error::DeviceMismatch { backend: self.backend(), operation: OPERATION });
@@ -53,6 +57,6 @@ unsafe impl<D: Timing> Captures for ProfiledStream<D> {
         let location = crate::backend::call_location();
         let operation = Operation::new(OPERATION, location).bytes(*len_bytes).note(note);
         // SAFETY: as the caller promises
-        self.enqueue(operation, |stream| unsafe { stream.launch_captured(&**captured) })
+        self.enqueue(operation, |stream| unsafe { stream.launch_captured(&**captured, first_report) })
     }
 }

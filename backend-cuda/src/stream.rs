@@ -13,10 +13,11 @@ mod room;
 mod scratch;
 mod workspace;
 
+pub(crate) use held::CapturedReports;
 use held::Purpose;
 use idle::free_idle;
 pub(crate) use open::Streams;
-pub(crate) use reports::{CapturedReports, PAGE_REPORTS, ReportPlace, SLOT_BYTES, STATE_BYTES};
+pub(crate) use reports::{PAGE_REPORTS, ReportPlace, SLOT_BYTES, STATE_BYTES};
 pub(crate) use scratch::COUNTERS_BYTES;
 
 use std::{

@@ -48,7 +48,7 @@ pub(crate) enum Role<D: Device> {
     /// They are recorded.
     Records(Arc<Recorder<D>>),
     /// The backend captures them, or runs them in one turn. All are ordered together, as one
-    /// operation. Those that report an index without a place are noted here.
+    /// operation. Here are noted the operations that report an index without a place.
     Captures(Mutex<Vec<Reporting<D>>>),
 }
 

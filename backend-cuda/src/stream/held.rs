@@ -10,7 +10,7 @@ use devarray::{
     backend::{Buffer as _, FreeOp},
 };
 
-use super::{RawStream, branches::Branches, reports::CapturedReports};
+use super::{RawStream, branches::Branches};
 use crate::{
     driver::{Answer, Failure, sys::CUdeviceptr},
     memory::CudaBuffer,
@@ -39,6 +39,16 @@ struct Block {
     purpose: Purpose,
     /// The call that used it last; none while it is used.
     last_user: Option<usize>,
+}
+
+/// The reports of a capture.
+#[derive(Debug, Default)]
+pub(crate) struct CapturedReports {
+    /// The addresses of the pages. They are 0 when a launch begins.
+    pub(crate) pages: Vec<CUdeviceptr>,
+    /// The errors that each operation may report, without the device's findings, in the order in which the operations
+    /// were captured.
+    pub(crate) errors: Vec<[IndexError; 2]>,
 }
 
 /// The memory, and the stream that it was allocated on.

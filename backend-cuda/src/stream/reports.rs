@@ -6,7 +6,10 @@ use std::num::NonZeroUsize;
 
 use devarray::{Result, gather::IndexError};
 
-use super::{RawStream, held::Purpose};
+use super::{
+    RawStream,
+    held::{CapturedReports, Purpose},
+};
 use crate::{driver::sys::CUdeviceptr, handle::locked};
 
 /// Reports of a page.
@@ -18,16 +21,6 @@ pub(crate) const STATE_BYTES: usize = 16;
 /// Bytes of a page: all reports, and then all states.
 pub(crate) const PAGE_BYTES: NonZeroUsize =
     NonZeroUsize::new(PAGE_REPORTS * (SLOT_BYTES + STATE_BYTES)).unwrap();
-
-/// The reports of a capture.
-#[derive(Debug, Default)]
-pub(crate) struct CapturedReports {
-    /// The addresses of the pages. They are 0 when a launch begins.
-    pub(crate) pages: Vec<CUdeviceptr>,
-    /// The errors that each operation may report, without the device's findings, in the order in which the operations
-    /// were captured.
-    pub(crate) errors: Vec<[IndexError; 2]>,
-}
 
 /// Where an operation of a graph reports, in memory of the device.
 #[derive(Debug, Clone, Copy)]

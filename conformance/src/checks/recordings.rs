@@ -267,8 +267,8 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// The next wait after each launch reports an index that is out of range. Waits after several launches report those of
-/// each, by the lines of its calls.
+/// The next wait after each launch reports an index that is out of range. Waits after several launches report the
+/// indices of each launch, by the lines of its calls.
 pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
     if !Abilities::of(&stream).gathers {

@@ -60,7 +60,7 @@ pub unsafe trait Captures: Sized {
 
     /// Enqueues all operations. Does not synchronize.
     ///
-    /// What the `n`th captured operation that reports finds in this launch, counted from 0, is kept until
+    /// A finding of the `n`th captured operation that reports, counted from 0, is kept in this launch until
     /// [`take_index_error`](super::Gathers::take_index_error) takes it by the number `first_report + n`. The numbers
     /// that the operations had when they were captured are not asked for.
     ///

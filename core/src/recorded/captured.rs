@@ -118,7 +118,7 @@ impl<D: Device> Launches<D> {
     }
 }
 
-/// What was captured, and its operations that may find an index that has no place.
+/// A capture, and its operations that may find an index that has no place.
 type Capture<D> = (Box<dyn Captured>, Vec<Reporting<D>>);
 
 /// Has the calls captured. None if the backend cannot.

@@ -25,6 +25,8 @@ mod ranks_of;
 mod ranks_recorded;
 #[path = "common/reductions.rs"]
 mod reductions_of;
+#[path = "common/reports.rs"]
+mod reports_of;
 #[path = "common/shards.rs"]
 mod shards;
 #[path = "common/strata.rs"]
@@ -50,6 +52,7 @@ mod hardware_products;
 mod hardware_random;
 mod hardware_recorded;
 mod hardware_reductions;
+mod hardware_reports;
 mod hardware_skew;
 mod hardware_strata;
 mod hardware_tiles;

@@ -8,6 +8,7 @@ use std::{any::Any, num::NonZeroUsize, sync::Arc};
 use devarray::{
     Result,
     backend::{Buffer as _, FreeOp},
+    gather::IndexError,
 };
 
 use super::{RawStream, branches::Branches};

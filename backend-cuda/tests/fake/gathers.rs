@@ -26,7 +26,7 @@ use devarray_cuda::{
 };
 
 use super::{
-    graphs,
+    graphs, reports,
     state::{Fake, INVALID, State},
 };
 
@@ -90,7 +90,7 @@ pub(crate) fn launch(
         if (grid, threads) != (1, 64) {
             return Some(INVALID);
         }
-        return Some(graphs::enqueue_in(state, stream, by, move |state| done(send(state, &params))));
+        return Some(graphs::enqueue_in(state, stream, by, move |state| done(reports::send(state, &params))));
     }
     // SAFETY: what these kernels are launched with.
     let params = unsafe { parameter.cast::<Params>().read() };
@@ -121,7 +121,7 @@ pub(crate) fn launch(
     }))
 }
 
-/// What the driver answers.
+/// The answer of the driver.
 fn done(all: Option<()>) -> i32 {
     if all.is_some() { 0 } else { INVALID }
 }
@@ -221,7 +221,7 @@ fn select(state: &mut State, p: &Params, width: u32, tiles: u32) -> Option<()> {
     write(state, p.indices, &selected.to_le_bytes())
 }
 
-fn read(state: &mut State, at: u64, len_bytes: usize) -> Option<Vec<u8>> {
+pub(super) fn read(state: &mut State, at: u64, len_bytes: usize) -> Option<Vec<u8>> {
     let start = state.device(at, len_bytes, len_bytes)?;
     let mut bytes = vec![0; len_bytes];
     // SAFETY: allocated, and that long.
@@ -229,7 +229,7 @@ fn read(state: &mut State, at: u64, len_bytes: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn write(state: &mut State, at: u64, bytes: &[u8]) -> Option<()> {
+pub(super) fn write(state: &mut State, at: u64, bytes: &[u8]) -> Option<()> {
     let start = state.device(at, bytes.len(), bytes.len())?;
     // SAFETY: allocated, and that long.
     unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
@@ -255,26 +255,6 @@ fn tell(state: &mut State, p: &Params, position: u64, value: i64) -> Option<()> 
     Some(())
 }
 
-/// The kernel that sends the reports of a page.
-fn send(state: &mut State, p: &SendParams) -> Option<()> {
-    let states = p.page + (p.to.len() * size_of::<Slot>()) as u64;
-    for (nth, to) in (0..p.count).zip(&p.to) {
-        let slot = p.page + nth * size_of::<Slot>() as u64;
-        let mut found = read(state, slot, size_of::<Slot>())?;
-        let key: [u8; 8] = found[..8].try_into().ok()?;
-        if key == [0; 8] {
-            continue;
-        }
-        let is_second = found[24..] == key;
-        found[..8].copy_from_slice(&to.key.to_le_bytes());
-        found[24..].copy_from_slice(&if is_second { to.key } else { !to.key }.to_le_bytes());
-        write(state, to.slot, &found)?;
-        write(state, slot, &[0; 8])?;
-        write(state, states + nth * size_of::<KnownSlot>() as u64, &[0; 8])?;
-    }
-    Some(())
-}
-
 #[test]
 fn the_laws_of_gathers_hold() {
     super::laws_hold(&devarray_conformance::gathers());
@@ -289,17 +269,6 @@ fn random_programs_are_the_simulators() {
     }
     assert_eq!(context.device().take_errors(), []);
     fake.assert_proper();
-}
-
-/// More than there are slots for at first.
-#[test]
-fn each_of_many_operations_is_told_of() {
-    let fake = Fake::new();
-    let (context, stream) = open(&fake);
-    super::gathers_of::tells_of_many(&stream, 3000);
-    drop((stream, context));
-    fake.assert_proper();
-    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
 #[test]

@@ -28,6 +28,8 @@ mod ranks_of;
 mod ranks_recorded;
 #[path = "../common/reductions.rs"]
 mod reductions_of;
+#[path = "../common/reports.rs"]
+mod reports_of;
 #[path = "../common/strata.rs"]
 mod strata_of;
 

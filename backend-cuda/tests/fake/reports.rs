@@ -6,9 +6,13 @@ use devarray::{Array, Context, Error, Result, StreamHandle, gather::OutOfRange, 
 use devarray_cuda::{
     CudaDevice,
     driver::{Fault, Function},
+    gather::params::{SendParams, Slot, State as Known},
 };
 
-use super::state::Fake;
+use super::{
+    gathers::{read, write},
+    state::{Fake, State},
+};
 
 /// More operations than a page has reports.
 const OPERATIONS: usize = 70;
@@ -29,6 +33,26 @@ fn close(fake: &Fake, context: Context<Device>, stream: StreamHandle<Device>) {
     fake.assert_proper();
 }
 
+/// The kernel that sends the reports of a page.
+pub(crate) fn send(state: &mut State, p: &SendParams) -> Option<()> {
+    let states = p.page + (p.to.len() * size_of::<Slot>()) as u64;
+    for (nth, to) in (0..p.count).zip(&p.to) {
+        let slot = p.page + nth * size_of::<Slot>() as u64;
+        let mut found = read(state, slot, size_of::<Slot>())?;
+        let key: [u8; 8] = found[..8].try_into().ok()?;
+        if key == [0; 8] {
+            continue;
+        }
+        let is_second = found[24..] == key;
+        found[..8].copy_from_slice(&to.key.to_le_bytes());
+        found[24..].copy_from_slice(&if is_second { to.key } else { !to.key }.to_le_bytes());
+        write(state, to.slot, &found)?;
+        write(state, slot, &[0; 8])?;
+        write(state, states + nth * size_of::<Known>() as u64, &[0; 8])?;
+    }
+    Some(())
+}
+
 /// The index and the line of an error.
 fn told(waited: Result<()>) -> (i64, Option<u32>) {
     match waited {
@@ -37,7 +61,7 @@ fn told(waited: Result<()>) -> (i64, Option<u32>) {
     }
 }
 
-/// Two launches before any wait: the indices of the second come over those of the first.
+/// Launches before any wait: each writes the indices that the next one finds.
 #[test]
 fn each_launch_tells_its_own() {
     let fake = Fake::new();
@@ -112,5 +136,27 @@ fn reports_that_could_not_be_sent_are_not_told_later() {
     assert_eq!(told(s.synchronize()).0, 9);
     assert_eq!(driver.calls(Function::GraphLaunch), 4);
     drop((recorded, x, y, by, wrong, right));
+    close(&fake, context, s);
+}
+
+/// More than there are slots for at first.
+#[test]
+fn each_of_many_operations_is_told_of() {
+    let fake = Fake::new();
+    let (context, stream) = open(&fake);
+    super::gathers_of::tells_of_many(&stream, 3000);
+    close(&fake, context, stream);
+}
+
+#[test]
+fn random_recordings_tell_what_their_calls_tell() {
+    let fake = Fake::new();
+    let (context, s) = open(&fake);
+    let mut told = 0;
+    for seed in 0..40 {
+        let is_captured = |captured: bool| assert!(captured, "{seed}");
+        told += super::reports_of::compare(&s, (seed, false), is_captured).unwrap();
+    }
+    assert!(told > 40, "{told}");
     close(&fake, context, s);
 }

@@ -45,6 +45,7 @@ pub(crate) fn enqueue(
     let name = op.call().name();
     let reports = &gathers.index_reports;
     let report = plan::errors_of(op).map(|errors| reports.begin(stream, op.number(), errors)).transpose()?;
+    debug_assert_eq!(report.is_some(), op.call().finds_indices(), "launches of a graph number their reports");
     let planned = |base| {
         let at = plan::Given { base, report, multiprocessors: orders.multiprocessors };
         Plan::new(op, at).ok_or_else(|| context.error(name, INVALID_VALUE))

@@ -21,7 +21,7 @@ fn calls<D: Compute>(
     let mut rng = Rng::new(seed);
     for row in 0..by.shape()[0] {
         let by = by.index(&ix![row])?;
-        match rng.below(if orders { 4 } else { 2 }) {
+        match rng.below(if orders { 6 } else { 2 }) {
             0 => {
                 let taken = x.take(on, &by, 0, OutOfRange::Error)?;
                 y.update(on, &taken, |y, x| y * 3 + x)?;
@@ -31,7 +31,17 @@ fn calls<D: Compute>(
                 let counts = by.bincount(on, COLUMNS)?;
                 y.update(on, &counts, |y, count| y + count.cast::<i32>())?;
             }
-            _ => y.put_add(on, 0, &by, x)?,
+            3 => y.put_add(on, 0, &by, x)?,
+            kind => {
+                let mut count = Array::<i64, D>::zeros(on, &[])?;
+                let len = 1 + rng.below(COLUMNS);
+                if kind == 4 {
+                    by.unique_into(on, &mut Array::<i32, D>::zeros(on, &[len])?, &mut count)?;
+                } else {
+                    by.nonzero_into(on, &mut Array::<i64, D>::zeros(on, &[len, 1])?, &mut count)?;
+                }
+                y.update(on, &count, |y, count| y + count.cast::<i32>())?;
+            }
         }
     }
     Ok(())

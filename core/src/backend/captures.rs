@@ -29,8 +29,9 @@ pub unsafe trait Captures: Sized {
     /// Any device error.
     fn capture(&self) -> Result<Option<Self>>;
 
-    /// Whether operations that report an index without a place are captured too: gathers and operations of
-    /// [`order`](crate::order). Elsewhere their calls are made one by one at each launch. Does not synchronize.
+    /// Whether operations that report an index without a place are captured too: gathers with
+    /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), and operations of [`order`](crate::order) whose call
+    /// [finds indices](crate::order::Call::finds_indices). Elsewhere their calls are made one by one at each launch. Does not synchronize.
     fn captures_reports(&self) -> bool {
         false
     }

@@ -180,8 +180,8 @@ fn splits_of_splits_work_and_outlive_what_they_came_from() {
     let is_gone = |sum: &Result<_, String>| {
         sum.as_ref().is_err_and(|error| error.contains("the process of rank 0 is gone"))
     };
-    // Who finds that first drops its communicator, which the other rank may be told instead. Nobody is cut off by a
-    // rank that has its sum.
+    // The rank that finds this first drops its communicator, and the other rank may be told of that instead. A rank
+    // that has its sum cuts no other off.
     let dropped = |sum: &Result<_, String>| {
         sum.as_ref().is_err_and(|error| error.contains("has dropped its communicator"))
     };

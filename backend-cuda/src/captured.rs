@@ -7,7 +7,9 @@
 
 use std::{
     any::Any,
-    fmt, ptr,
+    fmt,
+    ops::Range,
+    ptr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -88,6 +90,10 @@ unsafe impl Captures for CudaStream {
             if let Some(failure) = failure {
                 return Err(failure);
             }
+            if !reports.pages.is_empty() {
+                // Not behind a launch, whose reports would be lost if it cannot be loaded.
+                self.gathers().load_send(driver)?;
+            }
             // SAFETY: the graph is alive; the pointer is to a local.
             unsafe { driver.graph_instantiate(&raw mut executable, graph, 0) }
         });
@@ -101,24 +107,24 @@ unsafe impl Captures for CudaStream {
         Ok(Box::new(CapturedWork { executable, context, reports, is_unclear, _stream: self }))
     }
 
-    unsafe fn launch_captured(&self, captured: &dyn Captured, first_report: u64) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, reports: Range<u64>) -> Result<()> {
         const OPERATION: &str = "launch";
         let captured: &dyn Any = captured;
         let Some(work) = captured.downcast_ref::<CapturedWork>() else {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation: OPERATION });
         };
-        if !Arc::ptr_eq(&work.context, self.context()) {
+        let CapturedReports { pages, errors } = &work.reports;
+        if !Arc::ptr_eq(&work.context, self.context()) || reports.end - reports.start != errors.len() as u64 {
             return Err(self.context().error(OPERATION, INVALID_VALUE));
         }
         // Kernels in a graph do not tell later copies when to begin.
         let stream = self.raw.share();
-        let CapturedReports { pages, errors } = &work.reports;
         if work.is_unclear.load(Relaxed) {
             pages.iter().try_for_each(|&page| self.raw.clear_reports(page))?;
             work.is_unclear.store(false, Relaxed);
         }
         let gathers = self.gathers();
-        let to = gathers.index_reports.begin_launch(self.context(), first_report, errors)?;
+        let to = gathers.index_reports.begin_launch(self.context(), reports.clone(), errors)?;
         let launched = self.raw.enqueue(OPERATION, |driver, _| {
             // SAFETY: the graph is alive, and the caller vouches for the memory of its operations.
             unsafe { driver.graph_launch(work.executable.raw(), stream) }?;
@@ -127,7 +133,7 @@ unsafe impl Captures for CudaStream {
         });
         launched.inspect_err(|_| {
             work.is_unclear.store(true, Relaxed);
-            gathers.index_reports.forget_launch(first_report, errors.len());
+            gathers.index_reports.forget_launch(reports);
         })
     }
 }

@@ -185,8 +185,8 @@ pub struct Gathering<'a> {
     pub elements: &'a Layout,
 }
 
-/// A finished gather, by its [number](crate::backend::GatherOp::number). Core asks a device about
-/// it once.
+/// A finished gather, by its [number](crate::backend::GatherOp::number), or by the number of a captured gather in a
+/// [launch](crate::backend::Captures::launch_captured). Core asks a device about it once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished(pub(crate) u64);
 

@@ -31,7 +31,7 @@ struct Params {
     const u8* mask;      // or null
     u64* winners;        // or null: for each place, one more than the position of the last index that names it;
                          // of a selection, the number of the next tile, and what tiles publish
-    struct Slot* told;   // in memory of the host; null if no index can be out of range
+    struct Slot* told;   // null if no index can be out of range
     struct State* state; // of the same slot, in memory of the device
     u64 key;             // of the gather, even
     u64 position;        // of the first index

@@ -35,6 +35,7 @@ extern "C" __global__ __launch_bounds__(PAGE_REPORTS) void send_reports(const __
     }
     const Sent to = p.to[threadIdx.x];
     *to.slot = {to.key, found.position, found.value, found.second == found.key ? to.key : ~to.key};
+    __threadfence_system();
     found.key = 0;
     p.page->states[threadIdx.x].key = 0;
 }

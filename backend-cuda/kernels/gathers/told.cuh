@@ -3,14 +3,14 @@
 
 #include "params.cuh"
 
-// The report of a gather in the host's memory: its first index out of range.
+// The report of a gather: its first index out of range. In memory of the host; in a graph, in memory of the device.
 struct Slot {
     u64 key, position;
     i64 value;
     u64 second; // the key again, if it is the second of the mistakes that the call may find: never a gather's
 };
 
-// The state that the threads which find such an index share. At first it may hold anything.
+// The state that the threads which find such an index share. At first it may hold anything but the key of the gather.
 struct State {
     u64 key; // of the gather, if one was found; one more while it is being told
     u64 position;

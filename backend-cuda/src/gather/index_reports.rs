@@ -13,6 +13,7 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
+    ops::Range,
     ptr,
     sync::{
         Mutex,
@@ -91,22 +92,30 @@ impl IndexReports {
         }
     }
 
-    /// Where the reports of captured gathers are sent in one launch. Their numbers follow each other.
+    /// Where the reports of captured gathers of these numbers are sent in one launch.
     pub(crate) fn begin_launch(
         &self,
         context: &Context,
-        first_number: u64,
+        numbers: Range<u64>,
         errors: &[[IndexError; 2]],
     ) -> Result<Vec<Sent>> {
-        let begun = (first_number..).zip(errors).map(|(number, errors)| {
+        let begun = numbers.clone().zip(errors).map(|(number, errors)| {
             self.take_slot(context, number, *errors).map(|Report { slot, key, .. }| Sent { slot, key })
         });
-        begun.collect::<Result<_>>().inspect_err(|_| self.forget_launch(first_number, errors.len()))
+        begun.collect::<Result<_>>().inspect_err(|_| {
+            // Nothing of the launch runs, so the slots can be used again.
+            let mut slots = locked(&self.0);
+            for number in numbers {
+                if let Some((slot, _)) = slots.taken.remove(&number) {
+                    slots.free.push(slot);
+                }
+            }
+        })
     }
 
     /// Forgets gathers of a launch that failed.
-    pub(crate) fn forget_launch(&self, first_number: u64, count: usize) {
-        (first_number..).take(count).for_each(|number| self.forget(number));
+    pub(crate) fn forget_launch(&self, numbers: Range<u64>) {
+        numbers.for_each(|number| self.forget(number));
     }
 
     /// Takes a slot. Allocates if there is none.

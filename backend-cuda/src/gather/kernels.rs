@@ -67,6 +67,9 @@ pub fn select_elements(width: u32, line: bool) -> u32 {
     if line { THREADS * (64 / width).min(16) } else { BLOCK_ELEMENTS }
 }
 
+/// Sends the reports of a page to the host.
+const SEND: &CStr = c"send_reports";
+
 /// Blocks, threads of each, and bytes of shared memory of the kernel that sends the reports of a page.
 const SEND_SIZES: [u32; 3] = [1, PAGE_REPORTS as u32, 0];
 
@@ -101,10 +104,15 @@ impl Gathers {
         unsafe { driver.launch(stream, function.raw(), sizes, ptr::from_ref(params).cast()) }
     }
 
+    /// Loads the kernel of [`send`](Self::send).
+    pub(crate) fn load_send(&self, driver: &Driver) -> Answer {
+        self.function(driver, SEND).map(drop)
+    }
+
     /// Sends the reports of a page to the host and clears them, on a stream whose context is bound. Does not
     /// synchronize.
     pub(crate) fn send(&self, driver: &Driver, stream: sys::CUstream, params: &SendParams) -> Answer {
-        let function = self.function(driver, c"send_reports")?;
+        let function = self.function(driver, SEND)?;
         // SAFETY: the kernel has one parameter, of the size of the block. It touches the page, which no other
         // operation uses meanwhile, and slots that it alone writes; stream and function are of one context.
         unsafe { driver.launch(stream, function.raw(), SEND_SIZES, ptr::from_ref(params).cast()) }

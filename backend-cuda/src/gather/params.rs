@@ -81,7 +81,7 @@ impl Params {
 
 const _: () = assert!(size_of::<Params>() == 104 + 16 * MAX_INDEXED_AXES + 64 * MAX_AXES, "no padding");
 
-/// The first index of a gather that is out of range, in memory of the host.
+/// The first index of a gather that is out of range, in memory of the host; in a graph, in memory of the device.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Slot {

@@ -45,7 +45,7 @@ struct Block {
 /// The reports of a capture.
 #[derive(Debug, Default)]
 pub(crate) struct CapturedReports {
-    /// The addresses of the pages. They are 0 when a launch begins.
+    /// The addresses of the pages. When a launch begins, no report has a key.
     pub(crate) pages: Vec<CUdeviceptr>,
     /// The errors that each operation may report, without the device's findings, in the order in which the operations
     /// were captured.

@@ -59,8 +59,8 @@ fn told<D: Compute>(s: &StreamHandle<D>) -> Vec<(i64, u64, u64, Option<u32>)> {
     .collect()
 }
 
-/// Compares a recording of a random program with its calls: launches follow each other, with other indices each, before
-/// anything is waited for. Returns the number of errors.
+/// Compares a recording of a random program with its calls: launches on two streams follow each other, with other
+/// indices each, before anything is waited for. Returns the number of errors.
 pub(crate) fn compare<D: Compute>(
     s: &StreamHandle<D>,
     of: (u64, bool),
@@ -85,16 +85,19 @@ pub(crate) fn compare<D: Compute>(
     let mut by = Array::<i32, D>::zeros(s, &[rows, COLUMNS])?;
     let [mut y, mut due] = [Array::<i32, D>::zeros(s, &[COLUMNS])?, Array::zeros(s, &[COLUMNS])?];
     let recorded = s.record_work((&x, &by, &mut y), |on, (x, by, mut y)| calls(on, of, &x, &by, &mut y))?;
-    for of_launch in &indices {
-        by.copy_from(s, of_launch)?;
-        recorded.launch(s, (&x, &by, &mut y))?;
+    let other = s.context().stream()?;
+    let streams = [s, &other];
+    let on: Vec<_> = (0..launches).map(|_| *rng.pick(&streams)).collect();
+    for (on, of_launch) in on.iter().zip(&indices) {
+        by.copy_from(on, of_launch)?;
+        recorded.launch(on, (&x, &by, &mut y))?;
     }
     check(recorded.is_captured());
-    let found = told(s);
-    for of_launch in &indices {
-        calls(s, of, &x.view(), &of_launch.view(), &mut due.view_mut())?;
+    let found = streams.map(told);
+    for (on, of_launch) in on.iter().zip(&indices) {
+        calls(on, of, &x.view(), &of_launch.view(), &mut due.view_mut())?;
     }
-    assert_eq!(found, told(s), "{of:?}: {rows} rows, {launches} launches");
+    assert_eq!(found, streams.map(told), "{of:?}: {rows} rows, {launches} launches");
     assert_eq!(y.to_vec(s)?, due.to_vec(s)?, "{of:?}: {rows} rows, {launches} launches");
-    Ok(found.len())
+    Ok(found.iter().map(Vec::len).sum())
 }

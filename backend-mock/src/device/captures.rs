@@ -1,6 +1,8 @@
 //! Launches of recorded work: nothing is captured. The calls are made one by one, in an order that is chosen.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
+use std::ops::Range;
+
 use devarray::{
     Result,
     backend::{Captured, Captures},
@@ -23,7 +25,7 @@ unsafe impl Captures for MockStream {
         unreachable!("no stream captures")
     }
 
-    unsafe fn launch_captured(&self, _: &dyn Captured, _: u64) -> Result<()> {
+    unsafe fn launch_captured(&self, _: &dyn Captured, _: Range<u64>) -> Result<()> {
         unreachable!("nothing was captured")
     }
 }

@@ -155,10 +155,10 @@ unsafe impl Captures for AnyStream {
         on_each!((Self, self, stream) => stream.end_capture())
     }
 
-    unsafe fn launch_captured(&self, captured: &dyn Captured, first_report: u64) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, reports: Range<u64>) -> Result<()> {
         on_each!((Self, self, stream) => {
             // SAFETY: the caller's promise is what the stream asks.
-            unsafe { stream.launch_captured(captured, first_report) }
+            unsafe { stream.launch_captured(captured, reports) }
         })
     }
 }

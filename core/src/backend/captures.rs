@@ -1,7 +1,7 @@
 //! Operations that a backend takes down once and launches again and again, as one.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
-use std::{any::Any, fmt::Debug};
+use std::{any::Any, fmt::Debug, ops::Range};
 
 use crate::Result;
 
@@ -61,17 +61,19 @@ pub unsafe trait Captures: Sized {
 
     /// Enqueues all operations. Does not synchronize.
     ///
-    /// A finding of the `n`th captured operation that reports, counted from 0, is kept in this launch until
-    /// [`take_index_error`](super::Gathers::take_index_error) takes it by the number `first_report + n`. The numbers
-    /// that the operations had when they were captured are not asked for.
+    /// `reports` has a number for each captured operation that reports, in the order in which they were captured: a
+    /// finding of the operation in this launch is kept until
+    /// [`take_index_error`](super::Gathers::take_index_error) takes it by that number. The numbers that operations had
+    /// when they were captured are not asked for.
     ///
     /// # Errors
     ///
-    /// They were captured by another backend; or any device error. Nothing was enqueued.
+    /// They were captured by another backend, or another number of them reports; or any device error. Nothing was
+    /// enqueued.
     ///
     /// # Safety
     ///
     /// The promises of each operation when it was enqueued hold for the time of this launch, too. No other launch of
     /// it is running that is not in front of this in order.
-    unsafe fn launch_captured(&self, captured: &dyn Captured, first_report: u64) -> Result<()>;
+    unsafe fn launch_captured(&self, captured: &dyn Captured, reports: Range<u64>) -> Result<()>;
 }

@@ -197,7 +197,7 @@ macro_rules! capabilities {
             unsafe fn launch_captured(
                 &self,
                 _: &dyn $crate::backend::Captured,
-                _: ::std::primitive::u64,
+                _: ::std::ops::Range<::std::primitive::u64>,
             ) -> $crate::Result<()> {
                 ::std::unreachable!("nothing was captured")
             }

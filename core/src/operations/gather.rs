@@ -1,6 +1,7 @@
 //! Gathers and scatters: checked here, ordered, submitted.
 
 use std::{
+    ops::Range,
     ptr,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
@@ -21,10 +22,10 @@ use crate::{
 /// The number of the next gather that this process launches.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
-/// Numbers operations that may find an index out of range; returns the first number. Called under the lock of the
-/// context.
-pub(crate) fn next_numbers(count: usize) -> u64 {
-    NUMBERS.fetch_add(count as u64, Relaxed)
+/// Numbers operations that may find an index out of range. Called under the lock of the context.
+pub(crate) fn next_numbers(count: usize) -> Range<u64> {
+    let (first, count) = (NUMBERS.fetch_add(count as u64, Relaxed), count as u64);
+    first..first + count
 }
 
 /// The memory of a gather. Each side is everything that may be touched.
@@ -75,7 +76,7 @@ impl<D: Compute> StreamCore<D> {
         let to = self.submit(Work::Gather { name, len_bytes }, &touches)?;
         // Numbered under the lock, so that the numbers of a context grow in the order of
         // submission.
-        let number = next_numbers(1);
+        let number = next_numbers(1).start;
         let op = GatherOp {
             number,
             work,

@@ -112,7 +112,7 @@ impl<D: Compute> StreamCore<D> {
         let to = self.submit(Work::Order { name, len_bytes }, &touches)?;
         // Numbered under the lock, so that the numbers of a context grow in the order of
         // submission.
-        let number = next_numbers(1);
+        let number = next_numbers(1).start;
         let (inputs, results, count) = (&inputs[..], &results[..], count.as_ref());
         let op = OrderOp { number, call: *call, inputs, results, count, checked: true };
         let to = to.begin_noting(|to| {

@@ -139,13 +139,13 @@ impl<D: Device, K: 'static> Recording<D, K> {
                 return submitted.map(drop);
             };
             // Numbered under the lock, so that the numbers of a context grow in the order of submission.
-            let first_report = next_numbers(reports.len());
+            let numbers = next_numbers(reports.len());
             let to = submission.begin_noting(|to| {
-                (first_report..).zip(reports).for_each(|(number, report)| to.note_report(number, *report));
+                numbers.clone().zip(reports).for_each(|(number, report)| to.note_report(number, *report));
             });
             // SAFETY: the operations were captured for memory at these addresses, of as many bytes, which is of the
             // arguments or owned by this; the tracker orders the launch behind every other.
-            unsafe { to.raw().launch_captured(captured, first_report) }?;
+            unsafe { to.raw().launch_captured(captured, numbers) }?;
             to.end();
             return Ok(());
         }

@@ -6,6 +6,7 @@ use std::{
     any::Any,
     collections::HashMap,
     fmt,
+    ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
@@ -145,7 +146,7 @@ unsafe impl<D: Device> Captures for BrokenStream<D> {
         Ok(Box::new(Operations(Arc::clone(kept))))
     }
 
-    unsafe fn launch_captured(&self, captured: &dyn Captured, _: u64) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, _: Range<u64>) -> Result<()> {
         let captured: &dyn Any = captured;
         let Some(Operations::<D>(operations)) = captured.downcast_ref() else {
             return Err(Error::DeviceMismatch { backend: "broken", operation: "launch" });

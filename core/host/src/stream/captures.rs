@@ -1,7 +1,7 @@
 //! Streams that capture operations, and launches of captured operations.
 #![allow(unsafe_code)] // runs operations whose memory the caller of a launch vouches for
 
-use std::{any::Any, sync::Arc};
+use std::{any::Any, ops::Range, sync::Arc};
 
 use devarray::{
     Error, Result,
@@ -28,7 +28,7 @@ unsafe impl Captures for HostStream {
         }
     }
 
-    unsafe fn launch_captured(&self, captured: &dyn Captured, _: u64) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, _: Range<u64>) -> Result<()> {
         const OPERATION: &str = "launch";
         self.check_runs(OPERATION)?;
         let captured: &dyn Any = captured;

@@ -138,13 +138,13 @@ fn what_is_taken_down_runs_at_each_launch_on_its_own_device_alone() -> Result<()
     let captured = taking.end_capture()?;
     assert_eq!(first_bytes(&memory), [1, 1], "nothing runs while it is taken down");
     // SAFETY: the memory is alive, and nobody else uses it.
-    let refused = unsafe { far.launch_captured(&*captured, 1) };
+    let refused = unsafe { far.launch_captured(&*captured, 0..0) };
     assert!(matches!(refused, Err(Error::DeviceMismatch { .. })), "{refused:?}");
     assert_eq!(first_bytes(&memory), [1, 1]);
     for _ in 0..2 {
         fill(&stream, 1)?;
         // SAFETY: as above.
-        unsafe { stream.launch_captured(&*captured, 1) }?;
+        unsafe { stream.launch_captured(&*captured, 0..0) }?;
         assert_eq!(first_bytes(&memory), [2, 2]);
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Operations that a profiled stream captures. The timeline names them at each launch.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs only the launch asked for
 
-use std::{any::Any, sync::Arc};
+use std::{any::Any, ops::Range, sync::Arc};
 
 use super::{ProfiledStream, log::Operation};
 use crate::{
@@ -49,7 +49,7 @@ unsafe impl<D: Timing> Captures for ProfiledStream<D> {
     }
 
     #[track_caller]
-    unsafe fn launch_captured(&self, captured: &dyn Captured, first_report: u64) -> Result<()> {
+    unsafe fn launch_captured(&self, captured: &dyn Captured, reports: Range<u64>) -> Result<()> {
         let captured: &dyn Any = captured;
         let Some(ProfiledCapture { captured, note, len_bytes }) = captured.downcast_ref() else {
             return Err(Error::DeviceMismatch { backend: self.backend(), operation: OPERATION });
@@ -57,6 +57,6 @@ unsafe impl<D: Timing> Captures for ProfiledStream<D> {
         let location = crate::backend::call_location();
         let operation = Operation::new(OPERATION, location).bytes(*len_bytes).note(note);
         // SAFETY: as the caller promises
-        self.enqueue(operation, |stream| unsafe { stream.launch_captured(&**captured, first_report) })
+        self.enqueue(operation, |stream| unsafe { stream.launch_captured(&**captured, reports) })
     }
 }

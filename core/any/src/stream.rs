@@ -1,7 +1,7 @@
 //! Streams of any backend.
 #![allow(unsafe_code)] // implements unsafe traits by forwarding
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, ops::Range};
 
 use devarray::{
     Error, Result,

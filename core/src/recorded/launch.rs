@@ -145,7 +145,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
             });
             // SAFETY: the operations were captured for memory at these addresses, of as many bytes, which is of the
             // arguments or owned by this; the tracker orders the launch behind every other.
-            unsafe { to.raw().launch_captured(captured, numbers) }?;
+            unsafe { to.raw().launch_captured(captured, numbers.clone()) }?;
             to.end();
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! Recorded work: a device chosen at run time makes the same calls in the same order as its backend.
 
-use devarray::{Array, Compute, Context, Result, ix, prelude::*};
+use devarray::{Array, Compute, Context, Result, ix};
 use devarray_any::AnyDevice;
 use devarray_mock::{MockDevice, Schedule};
 

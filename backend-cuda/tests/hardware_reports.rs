@@ -59,7 +59,7 @@ fn times_of_chains_of_elements_by_index() {
     let s = stream();
     for (len, count) in [(1 << 10, 10), (1 << 10, 50), (1 << 18, 10), (1 << 18, 50)] {
         let by: Vec<i32> = (0..len).map(|at| (at * 7 + 3) % len).collect();
-        let by = Array::from_slice(&s, &[len as usize], &by).unwrap();
+        let by = Array::from_slice(&s, &[by.len()], &by).unwrap();
         let mut y = Array::arange(&s, 0_i32, len, 1).unwrap();
         let plain =
             microseconds(&s, || chain(&s, count, &mut y.view_mut(), &by.view(), OutOfRange::Error).unwrap());

@@ -71,6 +71,7 @@ pub fn select_elements(width: u32, line: bool) -> u32 {
 const SEND: &CStr = c"send_reports";
 
 /// Blocks, threads of each, and bytes of shared memory of the kernel that sends the reports of a page.
+#[expect(clippy::cast_possible_truncation, reason = "64")]
 const SEND_SIZES: [u32; 3] = [1, PAGE_REPORTS as u32, 0];
 
 /// The kernels of gathers on a context, and the errors that they reported.

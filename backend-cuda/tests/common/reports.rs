@@ -67,13 +67,13 @@ pub(crate) fn compare<D: Compute>(
     check: impl Fn(bool),
 ) -> Result<usize> {
     let mut rng = Rng::new(of.0 ^ 0x5eed);
-    let x = Array::<i32, D>::arange(s, 0, COLUMNS as i32, 1)?;
+    let x = Array::<i32, D>::arange(s, 0, i32::try_from(COLUMNS).unwrap(), 1)?;
     let most_rows = *rng.pick(&[5, 150]);
     let rows = 2 + rng.below(most_rows);
     let launches = 1 + rng.below(6);
     let index = |rng: &mut Rng, wrong: usize| match rng.below(wrong) {
         0 => *rng.pick(&[-41, 40, 41, i32::MAX, i32::MIN]),
-        _ => rng.below(COLUMNS) as i32,
+        _ => i32::try_from(rng.below(COLUMNS)).unwrap(),
     };
     let indices: Vec<Array<i32, D>> = (0..launches)
         .map(|_| {

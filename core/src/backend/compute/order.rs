@@ -97,7 +97,7 @@ impl<'a, B> OrderOp<'a, B> {
 
     /// Tells this launch from every other one of the process, also from launches of gathers: its
     /// findings are [asked for](super::Gathers::take_index_error) by this number. Not 0. A
-    /// [captured](super::Captures::launch_captured) operation has other numbers, one for each launch.
+    /// [captured](crate::backend::Captures::launch_captured) operation has other numbers, one for each launch.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

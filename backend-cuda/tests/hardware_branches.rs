@@ -11,7 +11,7 @@ use devarray_cuda::CudaDevice;
 
 use super::branches::{Calls, compare};
 
-fn stream() -> StreamHandle<CudaDevice> {
+pub(crate) fn stream() -> StreamHandle<CudaDevice> {
     Context::new(CudaDevice::open(0).unwrap()).unwrap().stream().unwrap()
 }
 
@@ -31,7 +31,7 @@ fn chains_side_by_side_give_the_bits_of_their_calls() {
 }
 
 /// The least time of a launch in microseconds, where each of several batches makes many launches.
-fn microseconds(s: &StreamHandle<CudaDevice>, mut launch: impl FnMut()) -> f64 {
+pub(crate) fn microseconds(s: &StreamHandle<CudaDevice>, mut launch: impl FnMut()) -> f64 {
     const LAUNCHES: u32 = 50;
     let mut least = f64::INFINITY;
     for _ in 0..12 {

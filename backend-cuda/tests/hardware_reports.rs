@@ -1,17 +1,14 @@
 //! Recordings whose calls may find an index without a place, on a card: run with `--ignored`.
 
-use std::time::Instant;
-
-use devarray::{Array, ArrayView, ArrayViewMut, Context, Result, StreamHandle, gather::OutOfRange};
+use devarray::{Array, ArrayView, ArrayViewMut, Result, StreamHandle, gather::OutOfRange};
 use devarray_cuda::CudaDevice;
 
-use super::reports_of::compare;
+use super::{
+    hardware_branches::{microseconds, stream},
+    reports_of::compare,
+};
 
 type On = StreamHandle<CudaDevice>;
-
-fn stream() -> On {
-    Context::new(CudaDevice::open(0).unwrap()).unwrap().stream().unwrap()
-}
 
 /// `DEVARRAY_CASES` random recordings, and as many errors as their calls tell.
 #[test]
@@ -23,19 +20,6 @@ fn random_recordings_tell_what_their_calls_tell() {
         (0..cases).map(|seed| compare(&s, (seed, true), |captured| assert!(captured)).unwrap()).sum();
     println!("{cases} recordings told {told} errors, as their calls do");
     assert!(told as u64 > cases);
-}
-
-/// Microseconds of a call, by the stream: the fastest of some runs.
-fn microseconds(s: &On, mut call: impl FnMut()) -> f64 {
-    const CALLS: u32 = 50;
-    let mut run = || {
-        s.synchronize().unwrap();
-        let begun = Instant::now();
-        (0..CALLS).for_each(|_| call());
-        s.synchronize().unwrap();
-        begun.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS)
-    };
-    (0..6).map(|_| run()).fold(f64::INFINITY, f64::min)
 }
 
 /// Takes elements by index, and puts them back, some times.

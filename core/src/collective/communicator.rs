@@ -57,6 +57,8 @@ pub struct Communicator<D: Collects> {
     pub(super) cut_off: Option<Arc<dyn CutOff>>,
     /// The argument of a recording that it stands for; none for a rank's own.
     pub(super) part: Option<Part>,
+    /// The thread that has it panics. Set where another thread drops it.
+    pub(super) in_panic: bool,
 }
 
 impl<D: Collects> Communicator<D> {
@@ -143,6 +145,7 @@ impl<D: Collects> Communicator<D> {
             combinings: Combinings::default(),
             cut_off,
             part: None,
+            in_panic: false,
         })
     }
 
@@ -177,6 +180,7 @@ impl<D: Collects> Communicator<D> {
             combinings: Combinings::default(),
             cut_off: None,
             part: Some(part),
+            in_panic: false,
         }
     }
 
@@ -368,12 +372,13 @@ impl<D: Collects> Drop for Communicator<D> {
         }
         let call = RankCall::new("drop", self.calls);
         let waits = Waits::new(&call, self.turns.as_deref(), None);
-        if self.is_unchecked() && self.turns.is_none() && thread::panicking() {
+        let panics = self.in_panic || thread::panicking();
+        if panics && self.is_unchecked() && self.turns.is_none() {
             // Nobody asks the board whether it is still there.
             self.context.device().abort(&self.raw);
             self.link.break_off(CollectiveError::Aborted, &waits);
         }
-        self.link.leave(thread::panicking(), &waits);
+        self.link.leave(panics, &waits);
         if let Some(watcher) = &self.watcher {
             watcher.leave();
         }

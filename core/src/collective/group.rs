@@ -151,8 +151,11 @@ impl<D: Collects> From<Vec<Communicator<D>>> for Group<D> {
 impl<D: Collects> Drop for Group<D> {
     fn drop(&mut self) {
         // One may wait until the exchanges of all are over.
-        let communicators = mem::take(&mut self.communicators);
+        let mut communicators = mem::take(&mut self.communicators);
         if communicators.len() > 1 {
+            for communicator in &mut communicators {
+                communicator.in_panic = thread::panicking();
+            }
             drop(at_once(communicators, drop));
         }
     }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // makes communicators unchecked
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
     time::Instant,
 };
@@ -141,6 +141,43 @@ fn a_panic_goes_on_when_all_have_ended() {
         assert_eq!(told.downcast_ref::<&str>(), Some(&"rank 2 does"));
         assert!(group.each(0..3, |ranks, _| ranks.barrier()).is_err());
         assert!(begun.elapsed().as_secs_f64() < SOON_SECONDS);
+    }
+}
+
+/// Other threads drop the communicators of a group, so these do not see that the group's thread panics.
+#[test]
+fn a_panic_between_calls_ends_the_other_ranks() {
+    for unchecked in [false, true] {
+        let id = CommunicatorId::new();
+        let into = |of: Communicator<HostDevice>| {
+            if !unchecked {
+                return of;
+            }
+            // SAFETY: all ranks make the same exchanges until a thread panics.
+            unsafe { of.into_unchecked() }
+        };
+        let told = thread::scope(|scope| {
+            let panics = scope.spawn(|| {
+                let contexts = [context(), context()];
+                let group = Group::join(&contexts, &id, 0, 3).unwrap();
+                let group: Vec<_> = group.into_communicators().into_iter().map(into).collect();
+                let _group = Group::from(group);
+                resume_unwind(Box::new("on purpose"));
+            });
+            let context = context();
+            let mut ranks = into(Communicator::join(&context, &id, 2, 3).unwrap());
+            let on = context.stream().unwrap();
+            assert!(panics.join().is_err());
+            let own = Array::full(&on, &[3], 1.0_f32).unwrap();
+            mistake(ranks.all_reduce(&on, Combination::Sum, &own))
+        });
+        match told {
+            CollectiveError::Aborted => assert!(unchecked),
+            told => {
+                assert!(!unchecked);
+                assert!(told.to_string().contains("rank 0 has panicked"), "{told}");
+            }
+        }
     }
 }
 

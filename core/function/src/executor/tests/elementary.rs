@@ -28,6 +28,20 @@ fn moderate(bits: u32) -> [u32; 2] {
     [0x3d80_0000 + bits % 0x0400_0000, exponent.to_bits()]
 }
 
+/// Two arguments made from any bits, whose power has a magnitude up to 2^126: a base from 7/8 to 9/8, other than 1, where
+/// a logarithm by a table has its largest relative errors, and an exponent that makes the power so large. A third
+/// of the exponents are integers.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any number will do")]
+fn compound(bits: u32) -> [u32; 2] {
+    let stirred = bits.wrapping_mul(0x9e37_79b9);
+    let base = 0x3f60_0000 + bits % 0x0030_0000;
+    let base = base + u32::from(base == 0x3f80_0000);
+    let logarithm = f64::from(stirred.cast_signed() >> 8) * (125.9 / f64::from(1_u32 << 23));
+    let exponent = (logarithm / f64::from(f32::from_bits(base)).log2()) as f32;
+    let exponent = if stirred % 3 == 0 { exponent.round() } else { exponent };
+    [base, exponent.to_bits()]
+}
+
 /// Tries a function of `f32` with inputs in even steps, on one machine. `spoil` may change a
 /// result.
 fn try_steps(
@@ -84,7 +98,32 @@ fn functions_by_tables_have_the_bits_of_their_primitives() {
     for function in [Op::Exp, Op::Log, Op::Log2, Op::Log10, Op::Tanh] {
         try_steps(function, 16_411, Machine::detected(), any, |_| {});
     }
-    try_steps(Op::Pow, 8_209, Machine::detected(), moderate, |_| {});
+    for arguments in [moderate, compound] {
+        try_steps(Op::Pow, 8_209, Machine::detected(), arguments, |_| {});
+    }
+}
+
+/// Powers that lie close to the middle between two `f32`: a logarithm of 43 bits rounds them to the wrong one.
+#[test]
+fn powers_close_to_the_middle_have_the_bits_of_their_primitives() {
+    let close = [
+        [0x3f7c_29b5, 0x4579_a4c7],
+        [0x3f82_5d55, 0xc549_db4f],
+        [0x3f81_ca7d, 0x45bf_902e],
+        [0x3f83_5a86, 0xc451_0000],
+        [0x3f83_7e91, 0x44b0_c000],
+        [0x3f83_6ae8, 0xc4d9_2000],
+        [0x3f83_4d6a, 0x4548_3000],
+    ];
+    for machine in Machine::all() {
+        try_steps(
+            Elementary::Pow,
+            1 << 16,
+            machine,
+            |bits| close[(bits >> 16) as usize % close.len()],
+            |_| {},
+        );
+    }
 }
 
 /// The twin: a wrong result is found.
@@ -107,9 +146,12 @@ fn all_inputs_have_the_bits_of_their_primitives() {
     }
 }
 
-/// Tries 2^32 pairs of arguments whose power is a normal number.
+/// Tries 2^32 pairs of arguments of each kind; one of `DEVARRAY_STEP` of them, if that is given.
 #[test]
 #[ignore = "takes minutes"]
 fn all_powers_have_the_bits_of_their_primitives() {
-    try_steps(Elementary::Pow, 1, Machine::detected(), moderate, |_| {});
+    let step = std::env::var("DEVARRAY_STEP").map_or(1, |step| step.parse().unwrap());
+    for arguments in [moderate, compound] {
+        try_steps(Elementary::Pow, step, Machine::detected(), arguments, |_| {});
+    }
 }

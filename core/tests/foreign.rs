@@ -17,9 +17,10 @@ use std::{
 };
 
 use devarray::{
-    Array, ArrayView, Context, Error, Layout, LayoutError, Order, StreamHandle,
+    Array, ArrayView, Context, Error, Layout, LayoutError, MappedArray, Order, StreamHandle,
     backend::{Buffer, Capabilities, Device, FillOp, ForeignStream, FreeOp, Quiesced, Stream},
     copy::Plan,
+    layout::Slice,
     memory::MemoryKind,
 };
 use devarray_mock::{Code, MockDevice, Schedule, Site};
@@ -125,6 +126,23 @@ fn unchecked_work_hides_nothing_before_it() {
     assert_eq!(array.to_vec(&three).unwrap(), [2; 100]);
     assert_eq!(before.to_vec(&one).unwrap(), [1; 100]);
     assert_eq!(codes(&device), []);
+}
+
+/// Work of others that comes between the order and the note of foreign work uses other elements, but its bytes may lie
+/// within the footprint of the foreign work. It is not forgotten.
+#[test]
+fn foreign_work_hides_nothing_that_came_meanwhile() {
+    let context = Context::new(MockDevice::builder().schedule(Schedule::Lazy).build()).unwrap();
+    let [one, two] = [(); 2].map(|()| context.stream().unwrap());
+    let mut x = MappedArray::<u8, _>::zeros(&context, &[2, 5, 4]).unwrap();
+    let mut view = x.view_mut();
+    let mut parts = view.split_at(1, &[3]).unwrap();
+    // Its footprint is every byte from 0 to 32.
+    let mut stepped = parts.next().unwrap().slice_axis(1, Slice::FULL.step_by(2)).unwrap();
+    let mut other = parts.next().unwrap().slice_axis(0, ..1).unwrap();
+    one.foreign_work().writes(&mut stepped).enqueue(|_| other.fill(&two, 7)).unwrap();
+    let due: Vec<u8> = (0..40).map(|at| if (12..20).contains(&at) { 7 } else { 0 }).collect();
+    assert_eq!(x.host_mut().unwrap(), due);
 }
 
 /// The twin of an owner that is dropped last: one that frees at once.

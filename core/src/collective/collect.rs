@@ -194,7 +194,7 @@ struct Noted<'n, 'a, D: Collects> {
 impl<D: Collects> Drop for Noted<'_, '_, D> {
     fn drop(&mut self) {
         let mut submission = self.stream.submission();
-        submission.note(self.touches);
+        submission.note_late(self.touches);
         if let Some((number, operation, of)) = self.exchange {
             submission.note_exchange(number, operation, of);
         }

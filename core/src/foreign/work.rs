@@ -113,8 +113,7 @@ impl<'a, D: Device> ForeignWork<'a, D> {
         }
         drop(stream.order(OPERATION, &self.touches)?);
         // The accesses are noted when the work is on the stream, because an event recorded before
-        // then does not cover it. Nothing that conflicts can come between, because the views are
-        // borrowed until then.
+        // then does not cover it. No bytes of theirs are used between, because the views are borrowed until then.
         let _noted = Noted(&self);
         match stream.raw.for_foreign_work(&self.declared) {
             Some(told) => enqueue(&told),
@@ -128,7 +127,7 @@ struct Noted<'w, 'a, D: Device>(&'w ForeignWork<'a, D>);
 
 impl<D: Device> Drop for Noted<'_, '_, D> {
     fn drop(&mut self) {
-        self.0.stream.0.submission().note(&self.0.touches);
+        self.0.stream.0.submission().note_late(&self.0.touches);
     }
 }
 

@@ -73,7 +73,7 @@ impl<D: Device> HazardTracker<D> {
     ) -> Result<()> {
         if mode == Mode::Strict {
             self.order(lane, mode, operation, touches)?;
-            self.note(lane, mode, touches);
+            self.note(lane, true, touches);
             return Ok(());
         }
         self.lanes[lane].sequence += 1;
@@ -125,13 +125,13 @@ impl<D: Device> HazardTracker<D> {
             .try_for_each(|earlier| self.order_after((lane, sequence), Mode::Automatic, "free", earlier))
     }
 
-    /// Notes the next operation of `lane`, before it is enqueued. If enqueueing fails, the note is
-    /// merely conservative.
-    pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[impl Touch]) {
+    /// Notes the next operation of `lane`. `is_ordered` says that it runs after everything noted before that `touches`
+    /// conflicts with. If enqueueing fails, the note is merely conservative.
+    pub(crate) fn note(&mut self, lane: usize, is_ordered: bool, touches: &[impl Touch]) {
         self.lanes[lane].sequence += 1;
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence);
-            lock(touch.uses()).note(next, mode != Mode::Unchecked, |u| self.is_over(u));
+            lock(touch.uses()).note(next, is_ordered, |u| self.is_over(u));
         }
     }
 

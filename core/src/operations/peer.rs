@@ -85,7 +85,7 @@ impl<D: PeerAccess> StreamCore<D> {
     fn note_reader(&self, event: &D::Event, touches: &[AllocationAccess<'_, D>]) -> Result<()> {
         let mut to = self.submission();
         to.device.wait_for_peer(to.raw, event)?;
-        to.note(touches);
+        to.note_late(touches);
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ impl<D: Device> StreamCore<D> {
     ) -> Result<Submission<'_, D>> {
         let mut submission = self.submission();
         for (work, touches) in operations {
-            if matches!(self.role, Role::Records(_)) {
+            if matches!(self.role, Role::Records(..)) {
                 self.check_runs(work.operation())?;
             }
             let Some(tracker) = &mut submission.tracker else { continue };
@@ -163,10 +163,11 @@ impl<D: Device> Submission<'_, D> {
         self.tracker().record(lane)
     }
 
-    /// Notes accesses of work that is on the stream already.
-    pub(crate) fn note(&mut self, touches: &[impl Touch]) {
-        let (lane, mode) = (self.stream.lane.index, self.stream.mode);
-        self.tracker().note(lane, mode, touches);
+    /// Notes accesses of work that is on the stream already. Accesses that were noted since the work was ordered stay:
+    /// the work does not run after them, even if its footprint covers theirs.
+    pub(crate) fn note_late(&mut self, touches: &[impl Touch]) {
+        let lane = self.stream.lane.index;
+        self.tracker().note(lane, false, touches);
     }
 
     /// Notes that the last operation is an exchange of ranks, which may be cut off.
@@ -190,7 +191,7 @@ impl<D: Gathers> Submission<'_, D> {
         match &self.stream.role {
             // Each launch notes it, with a number of its own.
             Role::Captures(reports) => lock(reports).push(reporting),
-            Role::Runs | Role::Records(_) => self.note_report(number, reporting),
+            Role::Runs | Role::Records(..) => self.note_report(number, reporting),
         }
     }
 }

@@ -136,12 +136,13 @@ impl<D: Device> ContextCore<D> {
             return end;
         }
         let mut tracker = lock(&self.tracker);
-        let told = tracker.program_waited(wait, &self.device);
-        let cut_off = tracker.take_cut_off(wait);
-        drop(tracker);
-        if let Some(operation) = cut_off {
+        tracker.host_waited(wait, &self.device);
+        if let Some(operation) = tracker.take_cut_off(wait) {
+            // An index out of range is left for the next wait.
             return Quiesced::Ended(CollectiveError::Aborted.of(self.backend(), operation));
         }
+        let told = tracker.take_index_error(wait);
+        drop(tracker);
         match told {
             Some((error, call)) => Quiesced::Ended(Error::Index { backend: self.backend(), error, call }),
             None => Quiesced::Done,

@@ -29,10 +29,8 @@ impl<D: Device> HazardTracker<D> {
         self.done.raise(wait.lane, wait.sequence);
     }
 
-    /// Does the same for a wait of the program, and returns the first index out of range that the wait
-    /// covers.
-    pub(crate) fn program_waited(&mut self, wait: &Position, device: &D) -> Option<Told> {
-        self.host_waited(wait, device);
+    /// Takes the first index out of range that a finished wait of the program covers.
+    pub(crate) fn take_index_error(&mut self, wait: &Position) -> Option<Told> {
         self.index_errors.take(&wait.covered)
     }
 

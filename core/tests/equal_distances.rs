@@ -53,6 +53,24 @@ fn finite_ends_have_finite_numbers_between() {
     assert_eq!(linspace(-1.5e308, 1.5e308, 5), [-1.5e308, -0.75e308, 0.0, 0.75e308, 1.5e308]);
 }
 
+/// Steps below the least normal number are rounded by much, but no number leaves the ends.
+#[test]
+fn subnormal_steps_stay_between_the_ends() {
+    let steps =
+        |count| linspace(0.0, f64::from_bits(3), count).into_iter().map(f64::to_bits).collect::<Vec<_>>();
+    assert_eq!(steps(6), [0, 1, 1, 2, 2, 3]);
+    assert_eq!(steps(4), [0, 1, 2, 3]);
+    for (first, last) in [(0.0, 1.5e-323), (-1e-323, 5e-324), (1.1e-310, 1e-310), (-1e-308, 2e-308)] {
+        for count in [2, 3, 6, 7, 1_000] {
+            let found = linspace(first, last, count);
+            assert_eq!((found[0], found[count - 1]), (first, last));
+            let (least, most) = (f64::min(first, last), f64::max(first, last));
+            assert!(found.iter().all(|x| (least..=most).contains(x)), "{first} {last}: {found:?}");
+            assert!(found.is_sorted() || found.iter().rev().is_sorted(), "{first} {last}: {found:?}");
+        }
+    }
+}
+
 /// Equals NumPy's numbers where the distance is finite: `start + k * step`.
 #[test]
 fn distances_that_are_numbers_keep_numpys_bits() {

@@ -249,8 +249,9 @@ pub fn linspace<T: Float, D: Compute>(
         let at = Expression::position(0).cast::<f64>();
         let distance = end - start;
         let step = distance / steps;
-        // If the step rounds to 0, the position is divided by the number of steps first.
-        let above = step.equal(0.0).select(at / steps * distance, at * step);
+        // A subnormal step is rounded by too much. Then the position is divided by the number of steps first.
+        let is_small = step.abs().less(f64::MIN_POSITIVE);
+        let above = is_small.select(at / steps * distance, at * step);
         // If the distance is too large, both ends are halved first.
         let half_step = (end * 0.5 - start * 0.5) / steps;
         let doubled = (start * 0.5 + at * half_step) * 2.0;

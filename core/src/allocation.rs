@@ -31,7 +31,7 @@ use crate::{
 
 pub(crate) use access::AllocationAccess;
 use freed::free;
-pub(crate) use freed::give_back;
+pub(crate) use freed::{give_back, give_back_only};
 
 /// Bytes of one device. They are freed in stream order when the last array, view or transfer that
 /// uses them is gone.

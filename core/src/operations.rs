@@ -32,7 +32,7 @@ use crate::{
     copy::{Class, Plan},
     layout::{Layout, Order},
     statistics::Work,
-    stream::StreamCore,
+    stream::{Role, StreamCore},
 };
 
 impl<D: Device> StreamCore<D> {
@@ -55,11 +55,11 @@ impl<D: Device> StreamCore<D> {
         if dst.layout.is_empty() {
             return Ok(());
         }
-        if let Some(recorder) = self.recorder() {
-            return recorder.fill(dst, item);
-        }
         if !matches!(item.len(), 1 | 2 | 4 | 8 | 16) {
             return self.fill_by_copy(dst, item);
+        }
+        if let Some(recorder) = self.recorder() {
+            return recorder.fill(dst, item);
         }
         let plan = self.plan(dst.layout, dst.layout, item.len())?;
         let op = FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item, checked: true };
@@ -68,13 +68,18 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// Devices fill with 1 to 16 bytes. An element of another size is copied to the device once and
-    /// broadcast from there.
+    /// broadcast from there. A recording uploads it when the fill is recorded, and keeps it.
     #[track_caller]
     fn fill_by_copy(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
-        let one = Allocation::new(self, item.len())?;
+        let on = match &self.role {
+            Role::Records(_, on) => on,
+            Role::Runs | Role::Captures(_) => self,
+        };
+        let one = Allocation::new(on, item.len())?;
         let scalar = Layout::new(&[], &[], 0)?;
         let source = Elements { allocation: &one, layout: &scalar, item_bytes: item.len() };
-        self.upload(&source, item, &scalar)?;
+        on.upload(&source, item, &scalar)?;
+        one.share();
         let repeated = scalar.broadcast_to(dst.layout.shape())?;
         self.copy(dst, &Elements { layout: &repeated, ..source })
     }

@@ -41,12 +41,11 @@ pub(crate) struct StreamCore<D: Device> {
 }
 
 /// Whether operations of a stream run, are recorded, or are captured.
-#[derive(Debug)]
 pub(crate) enum Role<D: Device> {
     /// They run.
     Runs,
-    /// They are recorded.
-    Records(Arc<Recorder<D>>),
+    /// They are recorded. The stream itself is kept open: until then its place in the tracker is no other stream's.
+    Records(Arc<Recorder<D>>, Arc<StreamCore<D>>),
     /// The backend captures them, or runs them in one turn. All are ordered together, as one
     /// operation. Here are noted the operations that report an index without a place.
     Captures(Mutex<Vec<Reporting<D>>>),
@@ -193,7 +192,7 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn check_runs(&self, operation: &'static str) -> Result<()> {
         match &self.role {
             Role::Runs | Role::Captures(_) => Ok(()),
-            Role::Records(_) => Err(RecordingError::NotRecorded.of(operation)),
+            Role::Records(..) => Err(RecordingError::NotRecorded.of(operation)),
         }
     }
 
@@ -208,7 +207,7 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn take_reports(&self) -> Vec<Reporting<D>> {
         match &self.role {
             Role::Captures(reports) => std::mem::take(&mut lock(reports)),
-            Role::Runs | Role::Records(_) => Vec::new(),
+            Role::Runs | Role::Records(..) => Vec::new(),
         }
     }
 
@@ -222,7 +221,7 @@ impl<D: Device> StreamCore<D> {
     #[inline]
     pub(crate) fn recorder(&self) -> Option<&Arc<Recorder<D>>> {
         match &self.role {
-            Role::Records(recorder) => Some(recorder),
+            Role::Records(recorder, _) => Some(recorder),
             Role::Runs | Role::Captures(_) => None,
         }
     }

@@ -1,30 +1,82 @@
 //! Things that recorded work must not reach, and arguments that lie anywhere.
 
+use std::cell::Cell;
+
 use devarray::{
-    Array, Context, Error,
+    Array, ArrayView, Context, Error, Layout, MappedArray,
     backend::ForeignStream,
     function::Expression,
     gather::{OutOfRange, Repeats},
     math,
+    memory::MemoryKind,
     prelude::*,
     random::{self, Draw, Key},
     recorded::RecordingError,
 };
-use devarray_mock::MockDevice;
+use devarray_mock::{MockDevice, Schedule};
 
 use crate::recorded::{refused, stream};
 
-/// Elements of three bytes are filled by an upload, which each launch makes anew.
+/// Elements of three bytes are uploaded when the fill is recorded. A launch allocates nothing, so a hook that is told of
+/// allocations may ask for the recording.
 #[test]
 fn fills_of_any_size_are_recorded() {
     let s = stream();
     let mut x = Array::<[u8; 3], _>::zeros(&s, &[5]).unwrap();
     let step = s.record_work((&mut x,), |on, (mut x,)| x.fill(on, [1, 2, 3])).unwrap();
+    let allocated = || s.context().memory_statistics().of(MemoryKind::Device).allocations;
     for _ in 0..2 {
+        let before = allocated();
         step.launch(&s, (&mut x,)).unwrap();
+        assert_eq!(allocated(), before);
         assert_eq!(x.to_vec(&s).unwrap(), [[1, 2, 3]; 5]);
         x.view_mut().fill(&s, [0; 3]).unwrap();
     }
+}
+
+/// A recording's stream that outlives the stream does not pass for the next stream.
+#[test]
+fn a_stream_kept_from_a_recording_waits_for_no_other() {
+    let context = Context::new(MockDevice::builder().schedule(Schedule::Lazy).build()).unwrap();
+    let first = context.stream().unwrap();
+    let mut x = MappedArray::<u8, _>::zeros(&context, &[64]).unwrap();
+    let mut a = Array::<u8, _>::zeros(&first, &[1]).unwrap();
+    let mut kept = None;
+    let step = first.record_work((&mut a,), |on, (mut a,)| {
+        kept = Some(on.clone());
+        a.fill(on, 1)
+    });
+    let (number, kept) = (first.number(), kept.unwrap());
+    drop(step.unwrap());
+    first.synchronize().unwrap();
+    drop(first);
+    let second = context.stream().unwrap();
+    assert_ne!(second.number(), number, "its place is still taken");
+    x.view_mut().fill(&second, 7).unwrap();
+    let called = Cell::new(false);
+    assert_eq!(refused(kept.scope(|_| called.set(true))), ("scope", RecordingError::NotRecorded));
+    assert!(!called.get());
+    let buffer = context.pinned::<u8>(1).unwrap();
+    let error = a.view().download(&kept, buffer).unwrap_err();
+    assert!(matches!(error.error(), Error::Recording { error: RecordingError::NotRecorded, .. }));
+    assert!(error.into_buffer().is_some());
+    assert_eq!(x.host().unwrap(), [7; 64]);
+    drop(kept);
+    assert_eq!(context.stream().unwrap().number(), number, "now it is free");
+}
+
+/// The fill's element has an odd size, or the array is empty and its offset the largest.
+#[test]
+fn arrays_without_elements_may_lie_anywhere() {
+    let s = stream();
+    let x = Array::<f32, _>::zeros(&s, &[4]).unwrap().into_erased();
+    let far = x.view_of(&Layout::new(&[0], &[1], isize::MAX as usize).unwrap()).unwrap();
+    let far = ArrayView::<f32, _>::from_erased(far).unwrap();
+    let step = s.record_work((&far,), |_, _| Ok(())).unwrap();
+    step.launch(&s, (&far,)).unwrap();
+    let mut mapped = MappedArray::<f32, _>::zeros(&s.context(), &[4]).unwrap();
+    let mut none = mapped.view_mut().slice_axis(0, 0..0).unwrap();
+    none.copy_from(&s, &far).unwrap();
 }
 
 /// Elements of three bytes are gathered byte by byte, also from arguments that begin elsewhere.

@@ -25,6 +25,17 @@ pub(crate) fn give_back<D: Device>(
 ) {
     // If this panics, the owner is leaked, because its memory may be in use.
     core.collect();
+    give_back_only(core, uses, len_bytes, owner);
+}
+
+/// Like [`give_back`], for an owner that is not the program's, from where locks are held: drops no owner of other
+/// memory, whose destructor may call the library.
+pub(crate) fn give_back_only<D: Device>(
+    core: &ContextCore<D>,
+    uses: &Mutex<AccessLog>,
+    len_bytes: usize,
+    owner: ManuallyDrop<Owner>,
+) {
     if uses.lock().unwrap_or_else(PoisonError::into_inner).is_nominal() {
         // The memory was never used. Panics where taking the lock below would.
         Running::check();

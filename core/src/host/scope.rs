@@ -53,7 +53,8 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// Some of the stream's work failed. The value that `f` returned is then dropped.
+    /// - Some of the stream's work failed. The value that `f` returned is then dropped.
+    /// - [`Error::Recording`](crate::Error::Recording): this is the stream of a recording. `f` was not called.
     ///
     /// # Panics
     ///
@@ -73,6 +74,7 @@ impl<D: Device> StreamHandle<D> {
         // Inside the host function of a kernel the wait would panic, and memory might be lent by
         // then. So this panics first.
         Running::check();
+        self.0.check_runs("scope")?;
         let scope = Scope { stream: self, scope: PhantomData, env: PhantomData };
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
         let (end, wait) = match panic::catch_unwind(AssertUnwindSafe(|| self.0.wait())) {

@@ -177,6 +177,9 @@ fn start<T: Element, D: Device>(
         let error = Error::DeviceMismatch { backend: core.backend(), operation: "transfer" };
         return Err(TransferError::new(error, Some(buffer)));
     }
+    if let Err(error) = stream.0.check_runs("transfer") {
+        return Err(TransferError::new(error, Some(buffer)));
+    }
     // From here on the buffer is not dropped, whatever unwinds.
     let buffer = ManuallyDrop::new(buffer);
     let enqueued = enqueue(&buffer);

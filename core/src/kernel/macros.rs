@@ -45,7 +45,7 @@
 /// - `launch` is a block whose value is a [`Grid`](crate::kernel::Grid). `?` and `return` in it may
 ///   [refuse](crate::kernel::Refusal). In the block, an argument is its
 ///   [layout](crate::kernel::ArgumentLayout), or its value. The block checks preconditions of the
-///   entry: lengths that must agree, values that must be in range.
+///   entry: lengths that must agree, values that must be in range. A call into a device from there panics.
 /// - `host` is a block that does the work of the entry on slices or on
 ///   [views](crate::kernel::HostView). It sees only its arguments. A call into a device from there
 ///   panics, because the device waits for the block, and the panic is a finding. A thread that the

@@ -1,8 +1,8 @@
-//! Whether the host function of a kernel runs on this thread.
+//! Whether code of a kernel's declaration runs on this thread: its host function, or its block `launch`.
 //!
-//! The device that runs it waits for it, with its locks held. A call from inside into a device
+//! The device or the recording that runs it waits for it, with locks held. A call from inside into a device
 //! would wait for ever, so it panics instead.
-#![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
+#![allow(unsafe_code)] // declares an unsafe constructor, and calls it
 
 use std::{
     cell::Cell,
@@ -31,6 +31,13 @@ impl Running {
     /// memory in use.
     pub unsafe fn new(kernel: &'static str) -> Self {
         Self { before: RUNNING.replace(Some(kernel)) }
+    }
+
+    /// Runs the block `launch` of a kernel of this name: a call of a device in it panics.
+    pub(crate) fn during<R>(kernel: &'static str, block: impl FnOnce() -> R) -> R {
+        // SAFETY: the value is dropped here, before anything but the block has run.
+        let _running = unsafe { Self::new(kernel) };
+        block()
     }
 
     /// Locks an object of a device, also after a panic elsewhere.
@@ -79,6 +86,7 @@ impl fmt::Debug for Running {
 #[cold]
 fn refuse(kernel: &'static str) -> ! {
     panic!(
-        "the host function of `{kernel}` called a device, which waits for it: it may use its arguments alone"
+        "the host function of `{kernel}` called a device, which waits for it: it may use its arguments alone; \
+         so may the block `launch`"
     )
 }

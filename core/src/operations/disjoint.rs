@@ -67,9 +67,9 @@ pub(crate) fn addresses<D: Device>(elements: &Elements<'_, D>) -> Range<u64> {
     address_of(elements, span.start)..address_of(elements, span.end)
 }
 
-/// The address of the element at a position of the allocation.
+/// The address of the element at a position of the allocation. A layout without elements may have any position.
 fn address_of<D: Device>(elements: &Elements<'_, D>, position: usize) -> u64 {
-    elements.allocation.address().saturating_add((position * elements.item_bytes) as u64)
+    elements.allocation.address().saturating_add(position.saturating_mul(elements.item_bytes) as u64)
 }
 
 /// Whether two allocations' elements, whose spans meet, share no byte; `false` if in doubt.

@@ -12,6 +12,7 @@ use crate::{
     backend::{Launch, LaunchArgument, LaunchOp},
     kernel::{
         ArgumentDeclaration, ArgumentKind, Declaration, GridOf, KernelError, Passed, Passing, Permission,
+        Running,
     },
     layout::Injectivity,
     statistics::Work,
@@ -73,7 +74,9 @@ impl<D: Launch> StreamCore<D> {
                 layout: elements.layout,
             });
         }
-        let launched = grid(arguments).map_err(|refusal| refusal.of(self.core.backend(), kernel))?;
+        // Recorded work asks again, with locks held.
+        let launched = Running::during(kernel, || grid(arguments))
+            .map_err(|refusal| refusal.of(self.core.backend(), kernel))?;
         if writes && len_bytes == 0 {
             return Ok(());
         }

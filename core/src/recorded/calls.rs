@@ -72,8 +72,7 @@ impl<D: Device> Recorder<D> {
     pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         let mut call = self.call("fill");
         let (dst, item) = (call.writes(dst), SmallVec::<[u8; 16]>::from_slice(item));
-        let uploads = !matches!(item.len(), 1 | 2 | 4 | 8 | 16);
-        call.uploads(uploads).push(move |stream, memory| stream.fill(&dst.at(memory)?.elements(), &item))
+        call.push(move |stream, memory| stream.fill(&dst.at(memory)?.elements(), &item))
     }
 }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{arguments::Given, branches::is_chain, memory::Placement, recorder::Calls};
 use crate::{
     Result,
-    allocation::{Allocation, give_back},
+    allocation::{Allocation, give_back_only},
     backend::{Captured, Captures as _, Device},
     deferred_drop::Owner,
     hazards::Reporting,
@@ -27,7 +27,7 @@ type Addresses = SmallVec<[(u64, usize, isize); 4]>;
 pub(super) struct Launches<D: Device> {
     kept: Vec<Kept<D>>,
     /// Whether a call is made anew at each launch, where it cannot be captured: it may find an index that has no
-    /// place, or it takes elements from the host.
+    /// place.
     is_anew: bool,
     has_several: bool,
     /// Not captured any more, because it cannot be done, or does not pay.
@@ -45,10 +45,9 @@ struct Kept<D: Device> {
 
 impl<D: Device> Launches<D> {
     pub(super) fn new(calls: &Calls<D>) -> Self {
-        let uploads = calls.all.iter().any(|call| call.uploads);
-        let is_anew = uploads || calls.all.iter().any(|call| call.reports);
+        let is_anew = calls.all.iter().any(|call| call.reports);
         let has_several = calls.all.len() > 1;
-        Self { kept: Vec::new(), is_anew, has_several, is_replayed: uploads || !has_several, failed: 0 }
+        Self { kept: Vec::new(), is_anew, has_several, is_replayed: !has_several, failed: 0 }
     }
 
     pub(super) fn is_anew(&self) -> bool {
@@ -114,7 +113,7 @@ impl<D: Device> Launches<D> {
     fn give_back_first(&mut self, launches: &Arc<Allocation<D>>) {
         let Kept { captured, .. } = self.kept.remove(0);
         let owner: Owner = Box::new(ManuallyDrop::into_inner(captured));
-        give_back(&launches.core, &launches.uses, 1, ManuallyDrop::new(owner));
+        give_back_only(&launches.core, &launches.uses, 1, ManuallyDrop::new(owner));
     }
 }
 

@@ -172,7 +172,8 @@ impl<D: Device, K: 'static> Recording<D, K> {
             memory.push(match (given.get(number), owned, self.arguments.get(number)) {
                 (Some(Given::Elements { elements, .. }), _, Some(Argument::Elements(recorded))) => {
                     let moved = elements.layout.offset().cast_signed() - recorded.offset().cast_signed();
-                    let moved_bytes = moved * elements.item_bytes.cast_signed();
+                    let is_empty = elements.layout.is_empty();
+                    let moved_bytes = if is_empty { 0 } else { moved * elements.item_bytes.cast_signed() };
                     Place { allocation: elements.allocation, moved_bytes }
                 }
                 (given, Some(allocation), _) => {
@@ -202,9 +203,9 @@ impl<D: Device, K: 'static> Recording<D, K> {
     }
 
     /// Whether the last launch was one operation of the device, or one for the calls between two exchanges.
-    /// Otherwise its calls are made one by one: on a backend that captures nothing, where a call may find an index
-    /// that has no place and the backend does not [capture reports](crate::backend::Captures::captures_reports),
-    /// and where one fills with elements of another size than 1, 2, 4, 8 or 16 bytes.
+    /// Otherwise its calls are made one by one: on a backend that captures nothing, and where a call may find an
+    /// index that has no place and the backend does not [capture
+    /// reports](crate::backend::Captures::captures_reports).
     #[must_use]
     pub fn is_captured(&self) -> bool {
         let launching = lock(&self.launching);

@@ -22,7 +22,8 @@ use crate::{
 
 impl<D: Device> StreamHandle<D> {
     /// Records the calls that `work` makes on the stream that it is given. Enqueues nothing but the
-    /// allocation of memory. Does not synchronize, and asks no other rank.
+    /// allocation of memory, and uploads of elements of odd sizes that `work` fills with. Does not synchronize, and
+    /// asks no other rank.
     ///
     /// `work` is called once, with views that have the shapes and strides of the arguments; whether a
     /// call is made, and with which extents, is decided now. The arguments' elements are neither read nor
@@ -53,7 +54,8 @@ impl<D: Device> StreamHandle<D> {
                     self.0.check_context(OPERATION, [elements.allocation])?;
                     let (layout, item_bytes) = (elements.layout.clone(), elements.item_bytes);
                     expected.push(Argument::Elements(layout.clone()));
-                    let len_bytes = layout.span().end * item_bytes;
+                    // A layout without elements may have any offset.
+                    let len_bytes = if layout.is_empty() { 0 } else { layout.span().end * item_bytes };
                     (layout, item_bytes, len_bytes)
                 }
                 Given::Number(_, item_bytes) => {
@@ -80,7 +82,7 @@ impl<D: Device> StreamHandle<D> {
             lane: *lane,
             mode: *mode,
             core: Arc::clone(core),
-            role: Role::Records(Arc::clone(&recorder)),
+            role: Role::Records(Arc::clone(&recorder), Arc::clone(&self.0)),
         }));
         let ends = Ends(&recorder);
         let done = work(&on, A::stands(&mut stands));

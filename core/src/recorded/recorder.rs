@@ -41,8 +41,6 @@ pub(super) type Replay<D> = Box<dyn Fn(&StreamCore<D>, Placement<'_, D>) -> Resu
 /// A call, and the line of the program that made it.
 pub(super) struct RecordedCall<D: Device> {
     pub(super) site: &'static Location<'static>,
-    /// Whether it takes elements from the host, which no backend captures.
-    pub(super) uploads: bool,
     /// Whether it may find an index that has no place, which each launch tells anew.
     pub(super) reports: bool,
     pub(super) replay: Replay<D>,
@@ -155,7 +153,7 @@ impl<D: Device> Recorder<D> {
 
     /// Begins to take a call down.
     pub(super) fn call(&self, operation: &'static str) -> Taking<'_, D> {
-        Taking { recorder: self, operation, sides: SmallVec::new(), uploads: false, reports: false }
+        Taking { recorder: self, operation, sides: SmallVec::new(), reports: false }
     }
 
     /// The number of memory that the recording keeps from now on.
@@ -196,7 +194,6 @@ pub(super) struct Taking<'r, D: Device> {
     recorder: &'r Recorder<D>,
     operation: &'static str,
     sides: SmallVec<[Side; 4]>,
-    uploads: bool,
     reports: bool,
 }
 
@@ -221,12 +218,6 @@ impl<D: Device> Taking<'_, D> {
         Kept { number, layout: elements.layout.clone(), item_bytes: elements.item_bytes }
     }
 
-    /// Whether the call takes elements from the host.
-    pub(super) fn uploads(mut self, uploads: bool) -> Self {
-        self.uploads = uploads;
-        self
-    }
-
     /// Whether the call may find an index that has no place.
     pub(super) fn reports(mut self, reports: bool) -> Self {
         self.reports = reports;
@@ -239,7 +230,7 @@ impl<D: Device> Taking<'_, D> {
         self,
         replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
     ) -> Result<()> {
-        let Self { recorder, operation, mut sides, uploads, reports } = self;
+        let Self { recorder, operation, mut sides, reports } = self;
         let mut recorded = lock(&recorder.recorded);
         let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(operation)) };
         if reports {
@@ -247,7 +238,7 @@ impl<D: Device> Taking<'_, D> {
         }
         recorded.branches.add(&sides);
         let (site, replay) = (Location::caller(), Box::new(replay));
-        recorded.calls.push(RecordedCall { site, uploads, reports, replay });
+        recorded.calls.push(RecordedCall { site, reports, replay });
         Ok(())
     }
 }

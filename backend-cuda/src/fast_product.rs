@@ -25,9 +25,9 @@ pub(crate) use chosen::FastProducts;
 
 use crate::{
     context::Context,
-    driver::{INVALID_VALUE, sys::CUdeviceptr},
+    driver::INVALID_VALUE,
     memory::CudaBuffer,
-    stream::RawStream,
+    stream::{CallMemory, RawStream},
     strided::Addresses,
 };
 use chosen::{Key, NAME, WORKSPACE_BYTES};
@@ -70,7 +70,7 @@ pub(crate) fn enqueue(
     }
     let mut bases = known;
     for (base, copy) in bases.iter_mut().zip(&copies) {
-        *base = copy.as_ref().map_or(*base, |copy| copy.address);
+        *base = copy.as_ref().map_or(*base, |copy| copy.memory.address());
     }
     // If this call fails, copies that read the operands may already be enqueued before it.
     stream.enqueue_or_wait(NAME, |_| {
@@ -102,43 +102,32 @@ struct Dense<'a> {
     stream: &'a RawStream,
     copied: &'a Copied,
     item: usize,
-    address: CUdeviceptr,
+    memory: CallMemory<'a>,
 }
 
 impl<'a> Dense<'a> {
     fn alloc(stream: &'a RawStream, copied: &'a Copied, item: usize) -> Result<Self> {
         let len_bytes = copied.dense.len().checked_mul(item).and_then(NonZeroUsize::new);
         let len_bytes = len_bytes.ok_or_else(|| stream.context().error(NAME, INVALID_VALUE))?;
-        let address = stream.alloc(len_bytes)?.address();
-        Ok(Self { stream, copied, item, address })
+        let memory = stream.call_memory("free", len_bytes)?;
+        Ok(Self { stream, copied, item, memory })
     }
 
     /// Copies the elements into it.
     fn fill(&self, from: u64) -> Result<()> {
         let Copied { layout, dense } = self.copied;
         let plan = Plan::new(dense, layout, self.item, &Capabilities::default()).map_err(Error::from)?;
-        self.copy(&plan, Addresses { dst: self.address, src: from })
+        self.copy(&plan, Addresses { dst: self.memory.address(), src: from })
     }
 
     /// Copies the elements to their destination.
     fn empty(&self, to: u64) -> Result<()> {
         let Copied { layout, dense } = self.copied;
         let plan = Plan::new(layout, dense, self.item, &Capabilities::default()).map_err(Error::from)?;
-        self.copy(&plan, Addresses { dst: to, src: self.address })
+        self.copy(&plan, Addresses { dst: to, src: self.memory.address() })
     }
 
     fn copy(&self, plan: &Plan, addresses: Addresses) -> Result<()> {
         self.stream.enqueue(NAME, |driver, _| self.stream.copy_planned(driver, plan, addresses))
-    }
-}
-
-impl Drop for Dense<'_> {
-    fn drop(&mut self) {
-        self.stream.context().release("free", |driver| {
-            // SAFETY: `alloc` allocated it in this stream; it is freed once, after everything that
-            // uses it.
-            unsafe { self.stream.free_scratch((driver, "free"), self.address) };
-            Ok(())
-        });
     }
 }

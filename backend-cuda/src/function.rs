@@ -74,7 +74,7 @@ impl Computing<'_> {
         let invalid = || context.error("map", INVALID_VALUE);
         let operands = operands.ok_or_else(invalid)?;
         let elements = operands.elements();
-        operands.for_each_launch(op.scalars().len(), &mut |part| {
+        let mut each = |part: &MapOperands| {
             let launch = families::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
             let loaded = functions.kernel(context, driver, op.program(), &launch.class)?;
             self.launch(driver, &loaded, (launch.grid, 0), &launch.parameter)
@@ -83,7 +83,10 @@ impl Computing<'_> {
                 launches.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));
             }
             Ok(())
-        })
+        };
+        // If a later launch fails, earlier ones are already enqueued.
+        let all = |_: &_| operands.for_each_launch(op.scalars().len(), &mut each);
+        self.stream.enqueue_or_wait("map", all)
     }
 
     /// Enqueues a function of contiguous elements, by the addresses of the result and of the inputs. An input is
@@ -104,12 +107,13 @@ impl Computing<'_> {
         };
         let invalid = || context.error(operation, INVALID_VALUE);
         let operands = MapOperands::new(program, operand).ok_or_else(invalid)?;
-        operands.for_each_launch(0, &mut |part| {
+        let mut each = |part: &MapOperands| {
             let launch = families::choose(program, part, &[]).ok_or_else(invalid)?;
             let loaded = functions.kernel(context, driver, program, &launch.class)?;
             self.launch(driver, &loaded, (launch.grid, 0), &launch.parameter)
                 .map_err(|failure| context.error(operation, failure))
-        })
+        };
+        self.stream.enqueue_or_wait(operation, |_| operands.for_each_launch(0, &mut each))
     }
 
     /// Enqueues a kernel that brings a few bytes to a slot in host memory, given both addresses.

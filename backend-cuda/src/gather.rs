@@ -16,7 +16,7 @@ use std::num::NonZeroUsize;
 
 use devarray::{
     Result,
-    backend::{Buffer, GatherOp},
+    backend::GatherOp,
     gather::{Direction, Gathering, IndexError, IndexType, OutOfRange, Repeats},
     order::IndexFault,
 };
@@ -119,13 +119,8 @@ fn enqueue_with_memory(
     len_bytes: NonZeroUsize,
     launches: impl FnOnce(&Driver, sys::CUstream, u64) -> Answer,
 ) -> Result<()> {
-    let address = stream.alloc(len_bytes)?.address();
-    stream.enqueue(name, |driver, raw| {
-        let launched = launches(driver, raw, address);
-        // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-        unsafe { stream.free_scratch((driver, name), address) };
-        launched
-    })
+    let memory = stream.call_memory(name, len_bytes)?;
+    stream.enqueue(name, |driver, raw| launches(driver, raw, memory.address()))
 }
 
 /// Fills the memory at an address that [`enqueue_with_memory`] gave with 0.

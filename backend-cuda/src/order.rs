@@ -3,7 +3,7 @@
 //! `plan` writes the list: operands that are not dense are copied, kernels of `kernels/orders` run, and
 //! results that are not dense are copied back. The list is written twice, once to find out how much
 //! memory the steps need, and once with the address of that memory, so that one allocation serves a call.
-#![allow(unsafe_code)] // launches kernels on the memory of operations, and frees memory that they have used
+#![allow(unsafe_code)] // launches kernels on the memory of operations
 
 mod by_index;
 mod counted;
@@ -19,10 +19,7 @@ mod sparse;
 
 use std::num::NonZeroUsize;
 
-use devarray::{
-    Result,
-    backend::{Buffer, OrderOp},
-};
+use devarray::{Result, backend::OrderOp};
 
 pub(crate) use kernels::Orders;
 
@@ -54,17 +51,9 @@ pub(crate) fn enqueue(
         let Some(len_bytes) = NonZeroUsize::new(plan.len_bytes()) else {
             return stream.enqueue(name, |driver, _| run(orders, driver, stream, &plan.steps));
         };
-        let address = stream.alloc(len_bytes)?.address();
-        let plan = planned(address);
-        stream.enqueue(name, |driver, _| {
-            let launched = match plan {
-                Ok(plan) => run(orders, driver, stream, &plan.steps),
-                Err(_) => Err(INVALID_VALUE),
-            };
-            // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-            unsafe { stream.free_scratch((driver, name), address) };
-            launched
-        })
+        let memory = stream.call_memory(name, len_bytes)?;
+        let plan = planned(memory.address())?;
+        stream.enqueue(name, |driver, _| run(orders, driver, stream, &plan.steps))
     });
     enqueued.inspect_err(|_| reports.forget(op.number()))
 }

@@ -2,7 +2,6 @@
 //!
 //! The kernels are in `kernels/products/product.cu`. A chain is not cut, so a tile has all k of it.
 //! Longer products have a launch whose batch has their chains too, and one that sums them.
-#![allow(unsafe_code)] // loads a module and launches from it, on the memory of operations
 
 mod kernels;
 mod params;
@@ -13,13 +12,12 @@ use std::num::NonZeroUsize;
 
 use devarray::{
     Error, Result,
-    backend::{Buffer, Capability, ProductFunction, ProductOp},
+    backend::{Capability, ProductFunction, ProductOp},
     function::primitive::Instruction,
 };
 pub(crate) use kernels::Products;
 
 use crate::{
-    driver::Answer,
     function::{Computing, ProductKernel, ProductLaunch},
     memory::CudaBuffer,
 };
@@ -71,19 +69,22 @@ pub(crate) fn enqueue(
     let Some(len_bytes) = NonZeroUsize::new(plan.sums_len_bytes) else {
         return if is_plain { launch(plan.tiles()).map(|()| true) } else { follow(plan.tiles()) };
     };
-    let address = stream.alloc(len_bytes)?.address();
-    let (tiles, chains) = plan.with_sums(address);
-    // The first chains start from the result's elements; the function sees the sums of chains.
-    let tiles = if op.is_onto() { follow(tiles).map(drop) } else { launch(tiles) };
-    let launched = match (tiles, op.function()) {
-        (Err(error), _) => Err(error),
-        (Ok(()), Some(_)) => follow(chains),
-        (Ok(()), None) => launch(chains).map(|()| true),
-    };
-    stream.enqueue(NAME, |driver, _| -> Answer {
-        // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-        unsafe { stream.free_scratch((driver, NAME), address) };
+    let sums = stream.call_memory(NAME, len_bytes)?;
+    let (tiles, chains) = plan.with_sums(sums.address());
+    let mut is_there = true;
+    // If the second launch fails, the first is already enqueued.
+    stream.enqueue_or_wait(NAME, |_| {
+        // The first chains start from the result's elements; the function sees the sums of chains.
+        if op.is_onto() {
+            follow(tiles)?;
+        } else {
+            launch(tiles)?;
+        }
+        match op.function() {
+            Some(_) => is_there = follow(chains)?,
+            None => launch(chains)?,
+        }
         Ok(())
     })?;
-    launched
+    Ok(is_there)
 }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // calls the driver with the stream it owns
 
 mod branches;
+mod call_memory;
 mod capturing;
 mod copy;
 mod fill;
@@ -13,6 +14,7 @@ mod room;
 mod scratch;
 mod workspace;
 
+pub(crate) use call_memory::CallMemory;
 pub(crate) use held::CapturedReports;
 use held::Purpose;
 use idle::free_idle;

@@ -91,9 +91,13 @@ unsafe impl Products for CudaDevice {
         let between = op.between_len_bytes().map(|len_bytes| stream.raw.alloc(len_bytes)).transpose()?;
         // SAFETY: memory of the length that it asks for, which is freed behind the function.
         let done = unsafe { op.one_by_one(self, stream, between.as_ref()) };
-        let Some(buffer) = between else { return done };
-        // SAFETY: allocated above in this stream; everything that uses it is earlier in the stream.
-        stream.raw.free(unsafe { FreeOp::new_unchecked(buffer) }).and(done)
+        if let Some(buffer) = between {
+            // SAFETY: allocated above in this stream; everything that uses it is earlier in the stream.
+            let freed = stream.raw.free(unsafe { FreeOp::new_unchecked(buffer) });
+            // Returning this error would say that nothing was enqueued, so it is only reported.
+            freed.unwrap_or_else(|error| self.context().driver().report(error));
+        }
+        done
     }
 }
 

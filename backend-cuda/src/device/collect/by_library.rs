@@ -17,7 +17,7 @@ use devarray::{
 
 use super::{
     super::{CudaDevice, CudaStream},
-    combine::{Combiner, SHARE_BYTES, WHOLE_BYTES, share},
+    combine::{Combiner, SHARE_BYTES, WHOLE_BYTES, address_of, share},
 };
 use crate::{
     communicator::Communicator,
@@ -161,7 +161,7 @@ impl Exchanging<'_> {
         let slots = self.ranks - 1 + usize::from(!has_result);
         let slot_bytes = own_bytes.next_multiple_of(SHARE_BYTES);
         let scratch = self.combiner.scratch(slots * slot_bytes)?;
-        let slot = |at: usize| scratch.address + (at * slot_bytes) as u64;
+        let slot = |at: usize| address_of(scratch.as_ref()) + (at * slot_bytes) as u64;
         let slot_of = |other: usize| slot(other - usize::from(other > rank));
 
         let others = || (0..self.ranks).filter(move |&other| other != rank);

@@ -1,11 +1,10 @@
 //! Vectors combined in the order of ranks, on one device, and memory for it.
-#![allow(unsafe_code)] // frees memory of its own behind all that uses it
 
 use std::{num::NonZeroUsize, ops::Range};
 
 use devarray::{
     Layout, Result,
-    backend::{Buffer, Capabilities, Combining},
+    backend::{Capabilities, Combining},
     copy::Plan,
     function::primitive::Program,
     layout::Order,
@@ -13,7 +12,7 @@ use devarray::{
 
 use super::super::{CudaDevice, CudaStream};
 use crate::{
-    stream::RawStream,
+    stream::{CallMemory, RawStream},
     strided::{Addresses, Part},
 };
 
@@ -91,39 +90,21 @@ impl<'c> Combiner<'c> {
         })
     }
 
-    /// Allocates memory for what is enqueued while it is kept; none for 0 bytes, at address 0.
-    pub(super) fn scratch(self, len_bytes: usize) -> Result<Scratch<'c>> {
-        let (stream, operation) = (&*self.stream.raw, self.operation);
-        let len_bytes = NonZeroUsize::new(len_bytes);
-        let address = len_bytes.map_or(Ok(0), |len| stream.alloc(len).map(|buffer| buffer.address()))?;
-        Ok(Scratch { stream, operation, address })
+    /// Allocates memory for what is enqueued while it is kept; none for 0 bytes.
+    pub(super) fn scratch(self, len_bytes: usize) -> Result<Option<CallMemory<'c>>> {
+        let memory = |len_bytes| self.stream.raw.call_memory(self.operation, len_bytes);
+        NonZeroUsize::new(len_bytes).map(memory).transpose()
     }
+}
+
+/// The address of memory; 0 for none.
+pub(super) fn address_of(memory: Option<&CallMemory<'_>>) -> u64 {
+    memory.map_or(0, CallMemory::address)
 }
 
 /// Whether a combination of these reads a vector after a first sum went to where it is.
 pub(super) fn is_read_late(sources: &[u64], outcome: u64) -> bool {
     sources.iter().skip(2).any(|&source| source == outcome)
-}
-
-/// Memory in the order of the stream, freed behind all that was enqueued meanwhile.
-pub(super) struct Scratch<'s> {
-    stream: &'s RawStream,
-    operation: &'static str,
-    /// 0 for no memory.
-    pub(super) address: u64,
-}
-
-impl Drop for Scratch<'_> {
-    fn drop(&mut self) {
-        if self.address == 0 {
-            return;
-        }
-        self.stream.context().release(self.operation, |driver| {
-            // SAFETY: allocated on this stream, freed once, behind all that uses it.
-            unsafe { self.stream.free_scratch((driver, self.operation), self.address) };
-            Ok(())
-        });
-    }
 }
 
 #[cfg(test)]

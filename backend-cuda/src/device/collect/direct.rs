@@ -38,7 +38,7 @@ use devarray::{
 
 use super::{
     super::{CudaDevice, CudaStream},
-    combine::{Combiner, Scratch},
+    combine::Combiner,
     exchanging::{Exchanging, Failed, Given},
     staged::{self, Left, Places},
 };
@@ -48,6 +48,7 @@ use crate::{
     event::{CudaEvent, Kind},
     handle::locked,
     memory::CudaBuffer,
+    stream::CallMemory,
 };
 
 /// The places where ranks meet.
@@ -122,8 +123,8 @@ impl Rank {
             (Some(from), Some(to)) if place(from) == place(to) && op.source_bytes() == op.len_bytes() => None,
             _ => Some(Reached::new(combiner, op.result(), op.len_bytes())?),
         };
-        if let Some(Scratch { address, .. }) = &source.room {
-            combiner.copy(*address, source.own, op.source_bytes())?;
+        if let Some(room) = &source.room {
+            combiner.copy(room.address(), source.own, op.source_bytes())?;
         }
         let begins = Arc::new(stream.raw.record_as(Kind::Plain)?);
         let parts = if op.counts().is_some() { op.participants() } else { &[] };
@@ -140,7 +141,7 @@ impl Rank {
         self.run(&exchanging, who)?;
         match result.as_ref().unwrap_or(&source) {
             Reached { own, room: Some(room) } if op.result().is_some() => {
-                combiner.copy(*own, room.address, op.len_bytes())
+                combiner.copy(*own, room.address(), op.len_bytes())
             }
             _ => Ok(()),
         }
@@ -222,18 +223,18 @@ impl Context {
 /// Elements of this rank, and memory that others reach in place of memory that they may not.
 struct Reached<'r> {
     own: u64,
-    room: Option<Scratch<'r>>,
+    room: Option<CallMemory<'r>>,
 }
 
 impl<'r> Reached<'r> {
     fn new(combiner: Combiner<'r>, of: Option<(&CudaBuffer, usize)>, len_bytes: usize) -> Result<Self> {
         let is_reached = of.is_none_or(|(buffer, _)| buffer.is_of_pool());
-        let room = if is_reached { None } else { Some(combiner.scratch(len_bytes)?) };
+        let room = if is_reached { None } else { combiner.scratch(len_bytes)? };
         Ok(Self { own: of.map_or(0, place), room })
     }
 
     fn address(&self) -> u64 {
-        self.room.as_ref().map_or(self.own, |room| room.address)
+        self.room.as_ref().map_or(self.own, CallMemory::address)
     }
 }
 

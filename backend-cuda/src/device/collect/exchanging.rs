@@ -13,7 +13,7 @@ use devarray::{
     backend::{CollectOp, Event, Exchange, Piece},
 };
 
-use super::combine::{Combiner, WHOLE_BYTES, is_read_late, share};
+use super::combine::{Combiner, WHOLE_BYTES, address_of, is_read_late, share};
 use crate::{
     event::{CudaEvent, Kind},
     memory::CudaBuffer,
@@ -194,7 +194,7 @@ impl Exchanging<'_> {
         let sources: Vec<u64> = self.given.iter().map(|given| given.source + offset).collect();
         let spare_bytes = if is_read_late(&sources, outcome) { count * item } else { 0 };
         let spare = self.combiner.scratch(spare_bytes)?;
-        self.combiner.combine(combining, &sources, (outcome, spare.address), (count, item))
+        self.combiner.combine(combining, &sources, (outcome, address_of(spare.as_ref())), (count, item))
     }
 
     fn own(&self) -> &Given {

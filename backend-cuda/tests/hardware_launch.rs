@@ -110,6 +110,14 @@ devarray::kernel! {
     host { for (to, from) in to.iter_mut().zip(from.to_vec().into_iter().rev()) { *to = from } }
 }
 
+devarray::kernel! {
+    struct ReverseAlso(from: In<u8, Dense<2>>, to: Out<u8, Dense<2>>);
+    // SAFETY: like `ReverseOne`, whose function it shares.
+    image = unsafe { Image::ptx(LAWS, "reverse") };
+    launch { has_len(from, to.len())?; Grid::new([1, 1, 1], [256, 1, 1]).shared_bytes(to.len()) }
+    host { for (to, from) in to.iter_mut().zip(from.to_vec().into_iter().rev()) { *to = from } }
+}
+
 fn error(launched: devarray::Result<()>) -> KernelError {
     match launched {
         Err(Error::Kernel { error, .. }) => error,
@@ -161,6 +169,24 @@ fn what_an_image_or_a_card_does_not_have_is_told() {
     let mut to = Array::uninit(&stream, &[1, most]).unwrap();
     ReverseOne::launch(&stream, &from, &mut to).unwrap();
     assert!(to.to_vec(&stream).unwrap().into_iter().rev().eq(line));
+}
+
+/// Two declarations share a function of an image. A launch of one that asks for less shared memory takes nothing from
+/// the other.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn declarations_of_one_function_share_its_memory() {
+    let stream = Context::new(CudaDevice::open(0).unwrap()).unwrap().stream().unwrap();
+    for (nth, len) in [1_000, 1_000, 90_000, 60_000, 90_000, 70_000].into_iter().enumerate() {
+        let line: Vec<u8> = (0..len).map(|at: usize| at.to_le_bytes()[0]).collect();
+        let from = Array::from_slice(&stream, &[1, len], &line).unwrap();
+        let mut to = Array::uninit(&stream, &[1, len]).unwrap();
+        match nth % 2 {
+            0 => ReverseOne::launch(&stream, &from, &mut to).unwrap(),
+            _ => ReverseAlso::launch(&stream, &from, &mut to).unwrap(),
+        }
+        assert!(to.to_vec(&stream).unwrap().into_iter().rev().eq(line), "launch {nth}");
+    }
 }
 
 #[test]

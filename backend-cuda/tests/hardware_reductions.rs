@@ -15,16 +15,19 @@ use super::{cases, compositions, reductions_of as reductions, shards};
 use std::time::Instant;
 
 use devarray::{
-    Context,
+    Array, ArrayView, Context, StreamHandle,
     backend::{Device, ReduceForm},
     function::{
         Combine,
         ElementType::{F16, F32, F64, I64, U8},
+        Expression, Operands,
     },
+    math,
 };
 use devarray_conformance::Rng;
 use devarray_cuda::CudaDevice;
 use devarray_function::executor::execute_reduction;
+use half::f16;
 use reductions::Reduced;
 use shards::{every_case, number};
 
@@ -117,6 +120,45 @@ fn functions_of_several_steps() {
     let context = Context::new(CudaDevice::open(0).expect("a CUDA device is needed")).unwrap();
     let shapes = [[3, 4], [70, 12], [5, 1_028], [7, 8_192], [3, 16_384], [2, 20_001], [300, 77]];
     compositions::compare(&context.stream().unwrap(), &shapes);
+    assert_eq!(context.device().take_errors(), []);
+}
+
+/// Reduces more rows twice than 31 and 32 bits can count: softmax, and variances. Each row has the bits that a few rows
+/// around it have alone.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn rows_beyond_32_bits() {
+    type On = StreamHandle<CudaDevice>;
+    type View<'a> = ArrayView<'a, f16, CudaDevice>;
+    let context = Context::new(CudaDevice::open(0).expect("a CUDA device is needed")).unwrap();
+    let stream = context.stream().unwrap();
+    let softmax = |on: &On, x: &View<'_>| math::softmax(on, x, 1).unwrap();
+    let variance = |on: &On, x: &View<'_>| x.var(on, 1).unwrap();
+    for count in [(1_usize << 31) + 77, (1 << 32) + 5] {
+        let mut x = Array::<f16, _>::uninit(&stream, &[count, 4]).unwrap();
+        let hashed = || {
+            ((Expression::position(0) * 2_654_435_761_i64 + Expression::position(1) * 40_503) >> 7) & 1_023
+        };
+        ().map_into(&stream, &mut x.view_mut(), |()| hashed().cast::<f16>()).unwrap();
+        let rows =
+            |of: &View<'_>, from: usize| of.slice_axis(0, from..from + 64).unwrap().to_vec(&stream).unwrap();
+        let some = [0, (1 << 31) - 64, (1 << 31) - 9, 1 << 31, count - (count % (1 << 31)) - 5, count - 64];
+        for (name, compute) in
+            [("softmax", &softmax as &dyn Fn(&On, &View<'_>) -> Array<f16, _>), ("var", &variance)]
+        {
+            let all = compute(&stream, &x.view());
+            for from in some.into_iter().filter(|from| from + 64 <= count) {
+                let alone = compute(&stream, &x.slice_axis(0, from..from + 64).unwrap());
+                let (found, due) = (rows(&all.view(), from), alone.to_vec(&stream).unwrap());
+                assert!(
+                    found.iter().map(|x| x.to_bits()).eq(due.iter().map(|x| x.to_bits())),
+                    "{name} of {count} from {from}"
+                );
+            }
+            drop(all);
+            stream.synchronize().unwrap();
+        }
+    }
     assert_eq!(context.device().take_errors(), []);
 }
 

@@ -41,6 +41,7 @@ use devarray::{
 };
 
 pub(super) use kernel::Kernel;
+use sizes::UNITS;
 pub(super) use sizes::dynamic_bytes;
 pub(super) use write::write;
 
@@ -54,9 +55,6 @@ use combining::{Combining, is_of_position};
 use kernel::{ScanPass, ScanTile};
 use plan::{Output, Pass};
 use reduce_operands::{ReduceOperands, segments};
-
-/// The most rows times segments of one launch.
-const UNITS: u64 = 1 << 30;
 
 /// The alignment of partials in memory, in bytes.
 const ALIGNMENT: u64 = 256;
@@ -76,7 +74,9 @@ pub(super) fn reduce(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result
     if !(is_scan || of_position || combining.has_order()) {
         operands = operands.in_any_order();
     }
-    Reduction { at, op, combining }.halved(&operands)
+    let reduction = Reduction { at, op, combining };
+    // If a later launch fails, earlier ones are already enqueued.
+    at.stream.enqueue_or_wait("reduce", |_| reduction.halved(&operands))
 }
 
 /// Launches a reduction with the kernel of an equal earlier one. Returns whether there was one.

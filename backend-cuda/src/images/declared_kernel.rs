@@ -1,7 +1,13 @@
 //! A kernel that can be launched, and its limits.
 #![allow(unsafe_code)] // asks the driver about a function, and sets what it allows
 
-use std::{any::Any, sync::Mutex};
+use std::{
+    any::Any,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
 
 use devarray::{
     Error, Result,
@@ -22,6 +28,9 @@ const STATIC_SHARED: u32 = 1;
 /// Most blocks of a cluster that every device with clusters has room for.
 const CLUSTER_BLOCKS: u64 = 8;
 
+/// Locked while a function is allowed more shared memory: nobody else reads or sets it between.
+static RAISING: Mutex<()> = Mutex::new(());
+
 /// The error of a kernel that is not launched.
 pub(super) fn refused(name: &'static str, error: KernelError) -> Error {
     Error::Kernel { backend: BACKEND, kernel: name, error }
@@ -34,8 +43,9 @@ pub(crate) struct DeclaredKernel {
     most_threads: usize,
     /// Shared memory that the image declares.
     static_bytes: usize,
-    /// Dynamic shared memory that the function is allowed so far.
-    allowed_bytes: Mutex<usize>,
+    /// Dynamic shared memory that the function is allowed so far, or less: other declarations of one image may have
+    /// the same function.
+    allowed_bytes: AtomicUsize,
     /// Keeps the function loaded, if the cache does not.
     _owner: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -48,20 +58,12 @@ impl DeclaredKernel {
         function: sys::CUfunction,
         owner: Option<Box<dyn Any + Send + Sync>>,
     ) -> Result<Self> {
-        let ask = |attribute| -> Result<usize> {
-            let mut value = 0;
-            context.call(declaration.name(), |driver| {
-                // SAFETY: the pointer is to a local of the right type; the function is loaded, and
-                // its context bound.
-                unsafe { driver.func_get_attribute(&raw mut value, attribute, function) }
-            })?;
-            Ok(usize::try_from(value).unwrap_or(0))
-        };
+        let ask = |attribute| asked(context, declaration.name(), function, attribute);
         Ok(Self {
             function: Handle::new(function),
             most_threads: ask(MOST_THREADS)?,
             static_bytes: ask(STATIC_SHARED)?,
-            allowed_bytes: Mutex::new(ask(DYNAMIC_SHARED)?),
+            allowed_bytes: AtomicUsize::new(0),
             _owner: owner,
         })
     }
@@ -101,18 +103,21 @@ impl DeclaredKernel {
         Ok(())
     }
 
-    /// Allows the function `len_bytes` of dynamic shared memory.
+    /// Allows the function `len_bytes` of dynamic shared memory. What a function is allowed never falls, because
+    /// launches of another declaration may count on it.
     fn allow(&self, context: &Context, name: &'static str, len_bytes: usize) -> Result<()> {
-        let mut allowed = locked(&self.allowed_bytes);
-        if *allowed >= len_bytes {
+        if self.allowed_bytes.load(Relaxed) >= len_bytes {
             return Ok(());
         }
-        let value = i32::try_from(len_bytes).unwrap_or(i32::MAX);
-        context.call(name, |driver| {
-            // SAFETY: the function is loaded, and its context bound.
-            unsafe { driver.func_set_attribute(self.function(), DYNAMIC_SHARED, value) }
-        })?;
-        *allowed = len_bytes;
+        let _raising = locked(&RAISING);
+        if asked(context, name, self.function(), DYNAMIC_SHARED)? < len_bytes {
+            let value = i32::try_from(len_bytes).unwrap_or(i32::MAX);
+            context.call(name, |driver| {
+                // SAFETY: the function is loaded, and its context bound.
+                unsafe { driver.func_set_attribute(self.function(), DYNAMIC_SHARED, value) }
+            })?;
+        }
+        self.allowed_bytes.fetch_max(len_bytes, Relaxed);
         Ok(())
     }
 
@@ -129,6 +134,16 @@ impl DeclaredKernel {
         let multiprocessors = context.info().properties.multiprocessors as u64;
         Ok(u64::try_from(blocks).unwrap_or(0) * multiprocessors)
     }
+}
+
+/// The value of an attribute of a function that is loaded.
+fn asked(context: &Context, name: &'static str, function: sys::CUfunction, attribute: u32) -> Result<usize> {
+    let mut value = 0;
+    context.call(name, |driver| {
+        // SAFETY: the pointer is to a local of the right type; the function is loaded, and its context bound.
+        unsafe { driver.func_get_attribute(&raw mut value, attribute, function) }
+    })?;
+    Ok(usize::try_from(value).unwrap_or(0))
 }
 
 impl std::fmt::Debug for DeclaredKernel {

@@ -13,7 +13,7 @@ use devarray::{
 use super::{
     kernel::{Form, Kernel, ScanPass, ScanTile, Words},
     reduce_operands::{ReduceOperands, registers, segments},
-    sizes::{self, GROUP, INSTRUCTIONS, SIDE, small},
+    sizes::{self, GROUP, INSTRUCTIONS, SIDE, UNITS, small},
 };
 use crate::{
     function::{
@@ -133,7 +133,7 @@ impl<'a> Pass<'a> {
         Self::of(program, kernel, &operands, (scalars, finish_scalars), output)
     }
 
-    /// The launch of a kernel of some form.
+    /// The launch of a kernel of some form; none if one launch is not enough for the rows.
     pub(super) fn of(
         program: &'a Program,
         kernel: Kernel,
@@ -245,7 +245,7 @@ fn parameter(
     let mut all = vec![0; words.count()];
     all[..operands.count()].copy_from_slice(&operands.bases);
     all[words.row_len] = operands.row_len();
-    all[words.units] = operands.rows() * segments;
+    all[words.units] = operands.rows().checked_mul(segments).filter(|units| *units <= UNITS)?;
     all[words.segments_divider] = divider(segments)?;
     all[words.segments] = segments;
     all[words.across] = across;

@@ -30,6 +30,9 @@ pub(in crate::function) fn dynamic_bytes(properties: &DeviceProperties) -> u64 {
     all.saturating_sub(DECLARED_BYTES)
 }
 
+/// The most rows times segments of one launch. Kernels count them by 32 bits.
+pub(super) const UNITS: u64 = 1 << 30;
+
 /// A number of threads, lanes or elements of a block.
 pub(super) fn small(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)

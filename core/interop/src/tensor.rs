@@ -309,14 +309,14 @@ impl<D: Door> Tensor<D> {
     }
 
     /// Orders all later work on the memory, including its free, after all work that other code gave
-    /// its stream so far.
+    /// its stream so far. This tensor may be a view without elements: the memory is meant, not the view.
     ///
     /// # Errors
     ///
     /// Any device error; nothing is ordered then.
     #[track_caller]
     pub fn take_back(&self, stream: &StreamHandle<D>, from: ForeignStream) -> Result<()> {
-        if self.layout().is_empty() || stream.device().is_host() {
+        if self.memory.layout().is_empty() || stream.device().is_host() {
             return Ok(());
         }
         stream.wait_for_foreign(from)?;

@@ -73,6 +73,8 @@ struct Server<D: Door> {
 
 impl<D: Door> Server<D> {
     fn shared(&self, tensor: Tensor<D>, others: Others) -> Arc<dyn AnyArray> {
+        // The owner of memory without elements is dropped at once, and the lender's stream may be gone with it.
+        let others = if tensor.layout().is_empty() { Others::default() } else { others };
         Arc::new(On::lent(tensor, &self.stream, others))
     }
 }

@@ -1,4 +1,6 @@
 //! The one list of laws.
+//!
+//! The codes H1 to H9 of regressions and H01 to H06 of host memory name different laws.
 
 #[macro_use]
 mod extras;
@@ -49,7 +51,7 @@ macro_rules! __for_each_law {
                 E03 snapshot "an event captures what came before it and nothing after";
                 E04 earlier_events "later events leave earlier ones as they were";
                 E06 edge_outlives_event "an edge stays when its event and stream are dropped";
-                E07 transitive "what a stream waited for, waits for it too";
+                E07 transitive "whoever waits for a stream also waits for what that stream waited for";
                 E10 synchronize "after a wait for an event what it captured is finished";
             }
             copies {
@@ -106,7 +108,7 @@ macro_rules! __for_each_law {
                 H9 dropped_elsewhere "memory may be dropped on any thread";
             }
             algebra {
-                L14 transpose_twice "transposing twice is nothing";
+                L14 transpose_twice "transposing twice gives the same layout";
                 L16 permutations "a permutation and its inverse are nothing, two are one";
                 L22 flips "flipping twice is nothing, a step of -1 is a flip";
                 L19 slices "slices nest, clamp and step";

@@ -1,7 +1,7 @@
 //! The laws of extras, which are abilities that a device may have beyond the required ones.
 
-/// The laws of extras: each capability is a group, for devices that implement the trait of that name. Lists
-/// the laws of one capability; [`__for_each_law!`](crate::__for_each_law) lists the laws of every device.
+/// The laws of extras. Each capability is a group, for devices that implement its trait. Lists the laws of
+/// one capability; [`__for_each_law!`](crate::__for_each_law) lists the laws of every device.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_law_of {
@@ -12,7 +12,7 @@ macro_rules! __for_each_law_of {
                 T01 elapsed "the time between two events is told when both are finished, and grows";
                 T02 orders "a timed event orders as any other";
                 T03 contexts_do_not_mix "events of two contexts have no time between them";
-                T04 profile "a profiled device does the same, and every operation is in its timeline, in order";
+                T04 profile "a profiled device gives the same results, and records every operation in order";
             }
         }
     };
@@ -20,7 +20,7 @@ macro_rules! __for_each_law_of {
         $($callback)+! {
             $($before)*
             registered {
-                H01 copies "copies of pinned slices are as any other, nested and side by side";
+                H01 copies "copies of registered slices work like others, also nested or neighbouring ones";
                 H02 again "pinning ends when the call does";
             }
         }
@@ -41,9 +41,9 @@ macro_rules! __for_each_law_of {
                 F01 elements "elements of other code's memory are read and written where they are";
                 F02 owner_goes_last "the owner of adopted memory is dropped once, after all work on it";
                 F03 no_elements "an array of no elements adopts nothing";
-                F04 declared_work "work of other code that is declared is ordered with all other";
+                F04 declared_work "declared work of other code is ordered with all other work";
                 F05 released "memory goes out to other code, and comes back";
-                F06 refused "memory that is not there, or does not fit, is refused by name";
+                F06 refused "memory that does not exist or does not fit is refused with the right error";
                 S07 legacy_stream "order passes through the legacy default stream";
                 S08 thread_stream "order passes through the default stream of a thread, and from it to the legacy one and back";
             }
@@ -64,8 +64,8 @@ macro_rules! __for_each_law_of {
         $($callback)+! {
             $($before)*
             ipc {
-                I01 exportable "memory that can be exported is memory as any other";
-                I02 one_memory "two processes have the one memory, and events order them";
+                I01 exportable "exportable memory works like other memory";
+                I02 one_memory "two processes use the same memory, and events order their work";
                 I03 refused "what cannot be opened is refused by name";
             }
         }
@@ -74,8 +74,8 @@ macro_rules! __for_each_law_of {
         $($callback)+! {
             $($before)*
             managed {
-                H05 one_memory "managed memory holds the same wherever it is";
-                H06 no_more_than_is_free "more managed memory than is free is refused";
+                H05 one_memory "managed memory keeps its contents when it moves";
+                H06 no_more_than_is_free "a managed allocation that exceeds the free memory is refused";
             }
         }
     };
@@ -96,14 +96,14 @@ macro_rules! __for_each_law_of {
                 N02 not_contracted "a product and a sum are rounded twice, fma once";
                 N03 halves "operations on f16 and bf16 are rounded to the type, each";
                 N04 integers "integers wrap";
-                N05 division "division by zero, of the least by -1, and by negative numbers";
-                N06 shifts "shifts by the width or more, or by less than nothing";
+                N05 division "integer division by zero, of the minimum by -1, and by negative numbers";
+                N06 shifts "shifts by the width or more, and by negative amounts";
                 N07 casts "casts are Rust's as";
                 N08 comparisons "comparisons with NaN are false, != is true";
                 N09 extrema "minimum and maximum of NaN, and of zeros";
-                N10 nan "what is stored is the canonical NaN, or no NaN";
+                N10 nan "every stored NaN is the canonical NaN";
                 N11 truth "every byte but 0 is true, and true is stored as 1";
-                N12 select "where takes one side, whatever the other is";
+                N12 select "`where` takes one operand, whatever the other holds";
                 N13 elementary "elementary functions of f32 are correctly rounded";
                 N14 positions "positions count along the axes of the result";
                 N15 scalars "scalars are arguments";
@@ -137,7 +137,7 @@ macro_rules! __for_each_law_of {
                 R06 places "the first NaN, else the first of equals, in row-major order";
                 R07 truth "what is not 0 is true";
                 R08 mean "means and variances are quotients of sums";
-                R09 empty "what comes out of nothing";
+                R09 empty "reductions of no elements";
                 R10 axes "any axes of any layout";
                 R11 gaps "a result of any layout, and nothing beside it";
                 R12 running "scans, inclusive and exclusive, along any axis";
@@ -154,13 +154,13 @@ macro_rules! __for_each_law_of {
                 G03 along_axis "an index for each element, along one axis";
                 G04 rows "rows of every length, and many of them";
                 G05 put "elements put at indices, and nothing beside them";
-                G06 repeats "of many values for one place the last stays";
-                G07 select "what a mask selects, in order, and how much that is";
+                G06 repeats "if an index repeats, the last value stays";
+                G07 select "the elements that a mask selects, in order, and their number";
                 G08 told "an index out of range is told by the next wait, once, by name";
-                G09 waits "each kind of wait tells, and of each operation";
+                G09 waits "every kind of wait reports an index error, one for each operation";
                 G10 ordered "gathers and copies on other streams wait for each other";
                 G11 refused "what does not fit is refused and enqueues nothing";
-                G12 outlived "what a gather found is told once although its stream is gone";
+                G12 outlived "an index error is reported once, also if its stream was dropped";
             }
         }
     };
@@ -170,13 +170,13 @@ macro_rules! __for_each_law_of {
             orders {
                 O01 sort "one order along any axis of any layout, stable from either end";
                 O02 top "the first of the order, with their positions";
-                O03 quantiles "what is between two neighbours of the order";
+                O03 quantiles "quantiles, interpolated between two neighbours";
                 O04 searches "places among ascending elements, and counts of intervals";
                 O05 counts "how many of each number, and the sums of their weights";
-                O06 rows "the distinct and the places that are not zero, into the room that there is";
+                O06 rows "distinct elements and positions of nonzero elements, written into limited room";
                 O07 put "what goes to one place is combined there, and nothing beside it changes";
                 O08 segments "slices between offsets are combined";
-                O09 sums "floats added by index have the value of a sum of as many";
+                O09 sums "floats added by index have the value of a plain sum of the same number of elements";
                 O10 told "an index without a place is told by the next wait, once, by name";
                 O11 ordered "calls and copies on other streams wait for each other";
                 O12 refused "what does not fit is refused and enqueues nothing";
@@ -195,7 +195,7 @@ macro_rules! __for_each_law_of {
                 D05 ordered "products and copies on other streams wait for each other";
                 D06 refused "what does not fit is refused and enqueues nothing";
                 D07 mapped "a function sees each element of a product, rounded, and further operands";
-                D08 updated "its values may take the place of an operand";
+                D08 updated "the result of the function may replace one of its operands";
                 D09 onto "the first chain may start from what is in the result";
                 D10 fast "products that need not be exact are within their bound";
             }
@@ -225,8 +225,8 @@ macro_rules! __for_each_law_of {
                 V05 refused "calls that differ are told to all ranks and change nothing";
                 V06 gone "a rank that is gone is told of, and nobody waits for it";
                 V07 groups "groups of a split exchange among themselves";
-                V08 in_place "a part of the result may be given where it lies, and one of the sources replaced";
-                V09 counted "as many rows as each rank likes come to the right place, and counts that differ are told";
+                V08 in_place "exchanges in place: a rank's part of the result, and one of the sources";
+                V09 counted "ranks may send different numbers of rows; counts that differ are reported";
                 V10 not_compared "exchanges that are not compared have the same values as others";
                 V11 broken_off "an unchecked communicator that one rank breaks off ends for all";
                 V12 programs "random programs of ranks have the bits of vectors";

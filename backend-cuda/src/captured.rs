@@ -1,8 +1,8 @@
 //! Captures operations into a graph of the driver, which launches them as one.
 //!
 //! They are enqueued on a stream of their own, which the driver captures. Calls that do not conflict are branches of
-//! the graph. Memory that operations need while they run is allocated outside the capture and kept with the graph, so
-//! that no other work gets it, nor calls that may run side by side.
+//! the graph. Memory that operations need while they run is allocated outside the capture and kept with the
+//! graph. No other work uses it, and neither do two calls that may run at once.
 #![allow(unsafe_code)] // calls the driver with graphs that it owns
 
 use std::{
@@ -91,7 +91,8 @@ unsafe impl Captures for CudaStream {
                 return Err(failure);
             }
             if !reports.pages.is_empty() {
-                // Not behind a launch, whose reports would be lost if it cannot be loaded.
+                // Loads the kernel that sends reports now. If it failed to load after a launch, the reports
+                // of that launch would be lost.
                 self.gathers().load_send(driver)?;
             }
             // SAFETY: the graph is alive; the pointer is to a local.
@@ -117,7 +118,8 @@ unsafe impl Captures for CudaStream {
         if !Arc::ptr_eq(&work.context, self.context()) || reports.end - reports.start != errors.len() as u64 {
             return Err(self.context().error(OPERATION, INVALID_VALUE));
         }
-        // Kernels in a graph do not tell later copies when to begin.
+        // Kernels in a graph do not signal their dependents, so later copies must wait until the graph has
+        // ended.
         let stream = self.raw.share();
         if work.is_unclear.load(Relaxed) {
             pages.iter().try_for_each(|&page| self.raw.clear_reports(page))?;

@@ -1,8 +1,8 @@
 //! Recorded work: a function of arrays that is recorded once and launched again and again.
 //!
-//! [`StreamHandle::record_work`](crate::StreamHandle::record_work) runs a closure once. Its stream
-//! takes the calls down and enqueues none; its arrays stand for the arguments.
-//! [`Recording::launch`] enqueues all calls, with any arrays of the same shapes and strides.
+//! [`StreamHandle::record_work`](crate::StreamHandle::record_work) runs a closure once. Its stream records
+//! the calls and enqueues none; its arrays stand for the arguments. [`Recording::launch`] enqueues all
+//! calls, with any arrays of the same shapes and strides.
 //!
 //! ```
 //! use devarray::{Array, Context, prelude::*};

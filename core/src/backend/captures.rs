@@ -1,4 +1,4 @@
-//! Operations that a backend takes down once and launches again and again, as one.
+//! Operations that a backend records once and launches again and again, as one.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
 use std::{any::Any, fmt::Debug, ops::Range};
@@ -8,7 +8,7 @@ use crate::Result;
 /// [Captured](Captures) operations. Dropped when no launch of them runs.
 pub trait Captured: Any + Debug + Send + Sync {}
 
-/// A stream that can take operations down instead of running them.
+/// A stream that can record operations instead of running them.
 ///
 /// Core captures [recorded work](crate::recorded) again for each set of addresses that it is launched with, up to
 /// a few. A stream without this has its calls made one by one at each launch.
@@ -21,8 +21,8 @@ pub trait Captured: Any + Debug + Send + Sync {}
 /// that they are launched on (S1 to S6), and use no memory of their own that others use meanwhile. If reports are
 /// [captured](Self::captures_reports), each launch reports what its own operations find.
 pub unsafe trait Captures: Sized {
-    /// A new stream that takes copies, fills and operations of the device down and runs none; no event is
-    /// recorded on it or waited for. None if this is not possible. Does not synchronize.
+    /// Opens a stream that records copies, fills and operations of the device instead of running them. No
+    /// event is recorded on it or waited for. None if the device cannot do this. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -31,15 +31,17 @@ pub unsafe trait Captures: Sized {
 
     /// Whether operations that report an index without a place are captured too: gathers with
     /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), and operations of [`order`](crate::order) whose call
-    /// [finds indices](crate::order::Call::finds_indices). Elsewhere their calls are made one by one at each launch. Does not synchronize.
+    /// [finds indices](crate::order::Call::finds_indices). Elsewhere their calls are made one by one at
+    /// each launch. Does not synchronize.
     fn captures_reports(&self) -> bool {
         false
     }
 
-    /// Begins the next call of a capture, on a stream that [`capture`](Self::capture) answered: what is enqueued up
-    /// to the next one comes behind all of these earlier calls, and behind the calls that those come behind. It
-    /// conflicts with no other. Calls are counted from 0. Core says this before each call, or before none; then all
-    /// run in order. Without this method they always do. Does not synchronize.
+    /// Begins the next call of a capture. Operations that are enqueued from here to the next call of this
+    /// method run after the earlier calls `calls`, and after all calls that those run after; the order to
+    /// other calls is free. Calls are counted from 0. Core calls this before each call, or never. If it is
+    /// never called, or not implemented, all calls run in the order in which they were enqueued. Does not
+    /// synchronize.
     fn next_behind(&self, calls: &[usize]) {
         let _ = calls;
     }
@@ -52,7 +54,8 @@ pub unsafe trait Captures: Sized {
         None
     }
 
-    /// Ends it, on a stream that [`capture`](Self::capture) answered, once. Does not synchronize.
+    /// Ends the capture. Called once, on a stream that [`capture`](Self::capture) returned. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///

@@ -18,11 +18,11 @@ use crate::{
     product::Precision,
 };
 
-/// Some elements.
-type Some<T> = SmallVec<[T; 4]>;
+/// A short list.
+type Few<T> = SmallVec<[T; 4]>;
 
 /// Elements at a launch.
-fn placed<'m, D: Device>(kept: &'m [Kept], memory: Placement<'m, D>) -> Result<Some<Placed<'m, D>>> {
+fn placed<'m, D: Device>(kept: &'m [Kept], memory: Placement<'m, D>) -> Result<Few<Placed<'m, D>>> {
     kept.iter().map(|kept| kept.at(memory)).collect()
 }
 
@@ -33,12 +33,12 @@ fn maybe_placed<'m, D: Device>(
     kept.map(|kept| kept.at(memory)).transpose()
 }
 
-fn elements<'p, D: Device>(placed: &'p [Placed<'_, D>]) -> Some<Elements<'p, D>> {
+fn elements<'p, D: Device>(placed: &'p [Placed<'_, D>]) -> Few<Elements<'p, D>> {
     placed.iter().map(Placed::elements).collect()
 }
 
 impl<D: Device> Taking<'_, D> {
-    fn reads_all<'e>(&mut self, all: impl IntoIterator<Item = &'e Elements<'e, D>>) -> Some<Kept> {
+    fn reads_all<'e>(&mut self, all: impl IntoIterator<Item = &'e Elements<'e, D>>) -> Few<Kept> {
         all.into_iter().map(|elements| self.reads(elements)).collect()
     }
 
@@ -58,11 +58,11 @@ impl<D: Device> Recorder<D> {
     #[track_caller]
     pub(crate) fn copy_all(&self, pairs: &[[Elements<'_, D>; 2]]) -> Result<()> {
         let mut call = self.call("copy");
-        let sides: Some<Kept> =
+        let sides: Few<Kept> =
             pairs.iter().flat_map(|[dst, src]| [call.writes(dst), call.reads(src)]).collect();
         call.push(move |stream, memory| {
             let placed = placed(&sides, memory)?;
-            let pairs: Some<[Elements<'_, D>; 2]> =
+            let pairs: Few<[Elements<'_, D>; 2]> =
                 placed.chunks_exact(2).map(|pair| [pair[0].elements(), pair[1].elements()]).collect();
             stream.copy_all(&pairs)
         })
@@ -79,10 +79,10 @@ impl<D: Device> Recorder<D> {
 /// The computations of a reduction, kept.
 struct KeptReducing {
     program: Program,
-    scalars: Some<u64>,
+    scalars: Few<u64>,
     combine: Combine,
     finish: Program,
-    finish_scalars: Some<u64>,
+    finish_scalars: Few<u64>,
 }
 
 impl KeptReducing {
@@ -99,7 +99,7 @@ impl KeptReducing {
 }
 
 /// Inputs of a reduction, with their layouts in the shape of the reduced elements.
-struct KeptInputs(Some<(Kept, Layout)>);
+struct KeptInputs(Few<(Kept, Layout)>);
 
 impl KeptInputs {
     /// Makes a call with the inputs.
@@ -108,9 +108,9 @@ impl KeptInputs {
         memory: Placement<'_, D>,
         call: impl FnOnce(&[(Elements<'_, D>, Layout)]) -> Result<()>,
     ) -> Result<()> {
-        let placed: Some<Placed<'_, D>> =
+        let placed: Few<Placed<'_, D>> =
             self.0.iter().map(|(kept, _)| kept.at(memory)).collect::<Result<_>>()?;
-        let mut inputs: Some<(Elements<'_, D>, Layout)> = SmallVec::new();
+        let mut inputs: Few<(Elements<'_, D>, Layout)> = SmallVec::new();
         for ((kept, layout), placed) in self.0.iter().zip(&placed) {
             inputs.push((placed.elements(), kept.moved(layout, kept.item_bytes, memory)?.into_owned()));
         }
@@ -120,9 +120,9 @@ impl KeptInputs {
 
 /// A gather without its memory, kept.
 struct KeptGathering {
-    shape: Some<usize>,
-    indexed_axes: Some<IndexedAxis>,
-    positions: Some<usize>,
+    shape: Few<usize>,
+    indexed_axes: Few<IndexedAxis>,
+    positions: Few<usize>,
     indexed: Layout,
     indices: Layout,
     mask: Option<Layout>,
@@ -138,7 +138,7 @@ impl<D: Compute> Recorder<D> {
         scalars: &[u64],
         result: &Elements<'_, D>,
     ) -> Result<()> {
-        let (program, scalars) = (program.clone(), Some::from_slice(scalars));
+        let (program, scalars) = (program.clone(), Few::from_slice(scalars));
         let mut call = self.call("map");
         let (inputs, result) = (call.reads_all(inputs), call.writes(result));
         call.push(move |stream, memory| {
@@ -156,7 +156,7 @@ impl<D: Compute> Recorder<D> {
         inputs: &[(Elements<'_, D>, Layout)],
         result: &Elements<'_, D>,
     ) -> Result<()> {
-        let (work, shape) = (KeptReducing::new(work), Some::from_slice(shape));
+        let (work, shape) = (KeptReducing::new(work), Few::from_slice(shape));
         let mut call = self.call("reduce");
         let (inputs, result) = (call.inputs(inputs), call.writes(result));
         call.push(move |stream, memory| {
@@ -174,14 +174,14 @@ impl<D: Compute> Recorder<D> {
         last: Option<(&Program, &Elements<'_, D>)>,
     ) -> Result<()> {
         let mut call = self.call("reduce");
-        let results: Some<Kept> = works.iter().map(|(_, result)| call.writes(result)).collect();
-        let works: Some<KeptReducing> = works.iter().map(|(work, _)| KeptReducing::new(work)).collect();
-        let (inputs, shape) = (call.inputs(inputs), Some::from_slice(shape));
+        let results: Few<Kept> = works.iter().map(|(_, result)| call.writes(result)).collect();
+        let works: Few<KeptReducing> = works.iter().map(|(work, _)| KeptReducing::new(work)).collect();
+        let (inputs, shape) = (call.inputs(inputs), Few::from_slice(shape));
         let last = last.map(|(program, result)| (program.clone(), call.writes(result)));
         call.push(move |stream, memory| {
             let results = placed(&results, memory)?;
             let results = elements(&results);
-            let works: Some<_> = works.iter().map(KeptReducing::work).zip(&results).collect();
+            let works: Few<_> = works.iter().map(KeptReducing::work).zip(&results).collect();
             let last = match &last {
                 Some((program, result)) => Some((program, result.at(memory)?)),
                 None => None,
@@ -197,9 +197,9 @@ impl<D: Compute> Recorder<D> {
         let Gathering { operation, axis, direction, out_of_range, repeats, width_bytes, index_type, .. } =
             *work;
         let kept = KeptGathering {
-            shape: Some::from_slice(work.shape),
-            indexed_axes: Some::from_slice(work.indexed_axes),
-            positions: Some::from_slice(work.positions),
+            shape: Few::from_slice(work.shape),
+            indexed_axes: Few::from_slice(work.indexed_axes),
+            positions: Few::from_slice(work.positions),
             indexed: work.indexed.clone(),
             indices: work.indices.clone(),
             mask: work.mask.cloned(),
@@ -209,11 +209,13 @@ impl<D: Compute> Recorder<D> {
         let mut call = self.call(operation.name()).reports(out_of_range == OutOfRange::Error);
         let is_scatter = direction == Direction::Scatter;
         let (indexed, elements) = (call.uses(indexed, is_scatter), call.uses(elements, !is_scatter));
-        // The place of the count, where nothing else selects.
+        // With `IndexType::Counted` this operand is the count of selected elements, which the gather
+        // writes.
         let indices = call.uses(indices, index_type == IndexType::Counted);
         let mask = mask.as_ref().map(|mask| call.reads(mask));
         call.push(move |stream, memory| {
-            // Elements may be taken apart: what is gathered is `width_bytes` wide.
+            // A gather may move an element as several smaller units: these layouts count units of
+            // `width_bytes` bytes.
             let [of_indexed, of_indices, of_elements] = [
                 (&indexed, &kept.indexed, width_bytes),
                 (&indices, &kept.indices, indices.item_bytes),
@@ -259,9 +261,9 @@ impl<D: Compute> Recorder<D> {
     pub(crate) fn order(&self, called: &Called<'_, D>) -> Result<()> {
         let &Called { call, inputs, results, ref count } = called;
         let mut taking = self.call(call.name()).reports(call.finds_indices());
-        let inputs: Some<(ElementType, Kept)> =
+        let inputs: Few<(ElementType, Kept)> =
             inputs.iter().map(|(of, input)| (*of, taking.reads(input))).collect();
-        let results: Some<Option<Kept>> =
+        let results: Few<Option<Kept>> =
             results.iter().map(|result| result.as_ref().map(|result| taking.writes(result))).collect();
         let count = count.as_ref().map(|count| taking.writes(count));
         taking.push(move |stream, memory| make_again(stream, memory, call, &inputs, &results, count.as_ref()))
@@ -277,9 +279,9 @@ impl<D: Compute> Recorder<D> {
         let mut call = self.call("matmul");
         let [a, b, result] = sides;
         let (a, b, result) = (call.reads(a), call.reads(b), call.writes(result));
-        let function: Option<(Function, Some<Kept>, Some<u64>)> = match becomes {
+        let function: Option<(Function, Few<Kept>, Few<u64>)> = match becomes {
             Becomes::InputOf { function, inputs, scalars } => {
-                Some(((*function).clone(), call.reads_all(*inputs), Some::from_slice(scalars)))
+                Some(((*function).clone(), call.reads_all(*inputs), Few::from_slice(scalars)))
             }
             Becomes::Result | Becomes::Onto => None,
         };
@@ -310,12 +312,12 @@ fn make_again<D: Compute>(
     results: &[Option<Kept>],
     count: Option<&Kept>,
 ) -> Result<()> {
-    let sides: Some<Placed<'_, D>> = inputs.iter().map(|(_, kept)| kept.at(memory)).collect::<Result<_>>()?;
+    let sides: Few<Placed<'_, D>> = inputs.iter().map(|(_, kept)| kept.at(memory)).collect::<Result<_>>()?;
     let types = inputs.iter().map(|(of, _)| *of);
-    let inputs: Some<Typed<'_, D>> = types.zip(sides.iter().map(Placed::elements)).collect();
-    let written: Some<Option<Placed<'_, D>>> =
+    let inputs: Few<Typed<'_, D>> = types.zip(sides.iter().map(Placed::elements)).collect();
+    let written: Few<Option<Placed<'_, D>>> =
         results.iter().map(|kept| maybe_placed(kept.as_ref(), memory)).collect::<Result<_>>()?;
-    let results: Some<Option<Elements<'_, D>>> =
+    let results: Few<Option<Elements<'_, D>>> =
         written.iter().map(|placed| placed.as_ref().map(Placed::elements)).collect();
     let count = maybe_placed(count, memory)?;
     let count = count.as_ref().map(Placed::elements);

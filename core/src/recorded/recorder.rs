@@ -1,4 +1,4 @@
-//! The recorder, which takes the calls of a recording down.
+//! The recorder of the calls of a recording.
 
 use std::{
     fmt,
@@ -69,7 +69,7 @@ pub(super) enum Memory<D: Device> {
     Now(Arc<Allocation<D>>),
 }
 
-/// All that was taken down.
+/// All that was recorded.
 #[derive(Debug)]
 pub(super) struct Recorded<D: Device> {
     /// The arguments, then what came.
@@ -80,7 +80,7 @@ pub(super) struct Recorded<D: Device> {
     pub(super) branches: Branches,
 }
 
-/// Takes the calls of a stream down. Over when the closure of the recording has returned.
+/// Records the calls of a stream. Over when the closure of the recording has returned.
 pub(crate) struct Recorder<D: Device> {
     recording: u64,
     recorded: Mutex<Option<Recorded<D>>>,
@@ -151,7 +151,7 @@ impl<D: Device> Recorder<D> {
         Ok(self.add(recorded, core, len_bytes))
     }
 
-    /// Begins to take a call down.
+    /// Begins to record a call.
     pub(super) fn call(&self, operation: &'static str) -> Taking<'_, D> {
         Taking { recorder: self, operation, sides: SmallVec::new(), reports: false }
     }
@@ -189,7 +189,7 @@ impl<D: Device> Recorder<D> {
     }
 }
 
-/// A call that is being taken down, with all that it uses.
+/// A call that is being recorded, with all that it uses.
 pub(super) struct Taking<'r, D: Device> {
     recorder: &'r Recorder<D>,
     operation: &'static str,

@@ -1,4 +1,4 @@
-//! The waist, for authors of backends: the traits that a backend implements, in bytes. Programs
+//! The backend traits, for authors of backends: the traits that a backend implements, in bytes. Programs
 //! name them in bounds only.
 //!
 //! A backend sees byte ranges, copy plans and element widths of 1, 2, 4, 8 and 16 bytes; never an
@@ -21,10 +21,11 @@
 //!
 //! # Capabilities
 //!
-//! Some devices alone have a *capability*: one unsafe trait with one operation that carries its
-//! proof, and no method with a default, so that a wrapper cannot forget one. [`Compute`] names those
-//! that functions of arrays need. [`capabilities!`](crate::capabilities) forwards capabilities to a
-//! device that another wraps, and answers for those that a device does not have.
+//! A *capability* is an unsafe trait that only some devices implement. Most of its methods have no default,
+//! so the compiler names what a wrapper forgets; [`Captures`], [`Stream::copy_all`] and
+//! [`AllocHost::note_slow_read`] have defaults that a wrapper must forward. [`Compute`] names those that
+//! functions of arrays need. [`capabilities!`](crate::capabilities) forwards capabilities to a device that
+//! another wraps, and answers for those that a device does not have.
 
 mod at_once;
 mod buffer;

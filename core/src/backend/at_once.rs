@@ -30,7 +30,8 @@ pub unsafe trait RunsAtOnce<B>: Sized {
     /// Whether [`turn`](Self::turn) answers one, always or never. Does not synchronize.
     fn runs_at_once(&self) -> bool;
 
-    /// The place of the next operation; none if operations are queued. Does not synchronize.
+    /// Takes the turn of the next operation. None if the stream queues its operations. Does not
+    /// synchronize.
     fn turn(&self) -> Option<Self>;
 
     /// A buffer over memory of the host, for one copy on this stream that runs at once; none if the

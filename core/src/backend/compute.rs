@@ -26,7 +26,8 @@ use crate::{
     gather::{Finished, IndexError},
 };
 
-/// A device with all that functions of arrays need: any that implements the traits it names.
+/// A device that computes: it implements [`Maps`], [`Reduces`], [`Fuses`], [`Gathers`], [`Orders`] and
+/// [`Products`]. Every device that implements these six traits is `Compute`.
 ///
 /// # For callers
 ///
@@ -145,10 +146,9 @@ pub unsafe trait Orders: Gathers {
     /// Makes a call of [`order`](crate::order). Does not synchronize.
     ///
     /// A backend whose memory the host reaches calls
-    /// [`order_on_host`](crate::order::order_on_host). An index that has no place, or a group that
-    /// needs an element and has none, is kept until
-    /// [`take_index_error`](Gathers::take_index_error) takes it by the number of the operation; so
-    /// is one of a gather, with which operations of this kind share their numbers.
+    /// [`order_on_host`](crate::order::order_on_host). The first index error, or a group that needs an
+    /// element and has none, is kept until [`take_index_error`](Gathers::take_index_error) takes it by the
+    /// number of the operation. Operations of this kind and gathers share one sequence of numbers.
     ///
     /// # Errors
     ///
@@ -165,10 +165,10 @@ pub unsafe trait Orders: Gathers {
 pub unsafe trait Products: Device {
     /// Multiplies matrices, as [`product`](crate::product) says. Does not synchronize.
     ///
-    /// A [function](ProductOp::function) may follow: of each element, rounded to its type, and of
-    /// others; or the chains [start](ProductOp::is_onto) from the elements of the result. A backend
-    /// whose memory the host reaches calls [`run_on_host`](ProductOp::run_on_host); one that has no
-    /// kernel for a function behind a product calls [`one_by_one`](ProductOp::one_by_one).
+    /// A [function](ProductOp::function) may follow: it takes each element, rounded to its type, and
+    /// elements of other operands. Or the chains [start](ProductOp::is_onto) from the elements of the
+    /// result. A backend whose memory the host reaches calls [`run_on_host`](ProductOp::run_on_host); one
+    /// that has no kernel for a function after a product calls [`one_by_one`](ProductOp::one_by_one).
     ///
     /// # Errors
     ///

@@ -21,7 +21,7 @@ pub unsafe trait Wraps: Device {
     ///
     /// # Errors
     ///
-    /// The errors of the call, or nothing was enqueued.
+    /// The errors of the call. If `forward` returns an error of its own, nothing was enqueued.
     fn forward(
         &self,
         stream: &Self::Stream,
@@ -50,12 +50,11 @@ impl Forwarded {
     }
 }
 
-/// Implements capabilities of a device that wraps another, or that has none of them.
+/// Implements capabilities for a device that wraps another device, or that lacks them.
 ///
-/// `forward` hands the operations of a device that [`Wraps`] another on to
-/// that; it is for devices whose wrapped device has the capability. `without` answers
-/// [`Unsupported`](crate::Error::Unsupported), or what a device or a stream does that has no better
-/// way. In brackets stand the generic parameters.
+/// `forward` passes each operation on to the wrapped device, which must have the capability ([`Wraps`]).
+/// `without` returns [`Unsupported`](crate::Error::Unsupported), or does the work in the plain way. The
+/// generic parameters stand in brackets.
 ///
 /// | capability | `forward` | `without` |
 /// |---|---|---|
@@ -234,7 +233,8 @@ macro_rules! capabilities {
     (@forward [$trait:ident $method:ident $op:ident $capability:ident ($name:expr) $($more:ident)?]
         [$($generics:tt)*] $type:ty
     ) => {
-        // SAFETY: a device that wraps another vouches for the way there, and that for the rest.
+        // SAFETY: the wrapper vouches that it passes the call on, and the wrapped device vouches for the
+        // operation.
         unsafe impl<$($generics)*> $crate::backend::$trait for $type
         where
             <Self as $crate::backend::Wraps>::Inner: $crate::backend::$trait,

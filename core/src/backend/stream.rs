@@ -23,7 +23,7 @@ use crate::Result;
 ///   nothing after. `events::snapshot` (E03), `events::earlier_events` (E04), `events::idle` (E01)
 /// - **S4** After [`wait`](Self::wait), everything enqueued on this stream later runs after what
 ///   the event captured. `streams::fork_join` (S06), `events::edge_outlives_event` (E06)
-/// - **S5** Order is transitive: what a stream waited for, waits for it too.
+/// - **S5** Order is transitive: whoever waits for a stream also waits for what that stream waited for.
 ///   `events::transitive` (E07)
 /// - **S6** When [`synchronize`](Self::synchronize) returned `Done` or `Ended`, nothing enqueued
 ///   before it touches memory. `streams::synchronize` (S03), `events::synchronize` (E10),

@@ -13,8 +13,8 @@ use crate::{
 use crate::{Error, backend::Capability};
 
 impl<D: PeerAccess> Context<D> {
-    /// Whether operations of this context's device could reach the memory of the other context's
-    /// device in place.
+    /// Whether operations of this context's device could reach the memory of the other context's device in
+    /// place. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ impl<D: PeerAccess> Context<D> {
 
     /// Lets operations of this context's device reach all present and future memory of the other
     /// context's device in place. This holds in one direction only: call it on the other context
-    /// for the reverse. Calling it again changes nothing.
+    /// for the reverse. Calling it again changes nothing. May block for as long as the driver takes.
     ///
     /// # Errors
     ///

@@ -282,7 +282,9 @@ impl<D: Door> Tensor<D> {
         outside.ok_or_else(|| crate::error::field("data", "the device has no address for other code"))
     }
 
-    /// Orders `stream` after all work on the memory, and `consumer` after `stream`.
+    /// Orders `stream` after all work on the memory, and `consumer` after `stream`. Does not synchronize,
+    /// except for a consumer on the host, and for a consumer's stream if the memory is the host's: then it
+    /// blocks until the work is finished.
     ///
     /// # Errors
     ///
@@ -308,8 +310,9 @@ impl<D: Door> Tensor<D> {
         Ok(())
     }
 
-    /// Orders all later work on the memory, including its free, after all work that other code gave
-    /// its stream so far. This tensor may be a view without elements: the memory is meant, not the view.
+    /// Orders all later work on the memory, including its free, after all work that other code gave its
+    /// stream so far. This tensor may be a view without elements: the memory is meant, not the view. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///

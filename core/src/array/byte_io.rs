@@ -57,8 +57,8 @@ pub struct ByteWriter<'a, D: Device> {
 }
 
 impl<'a, D: Device> ByteView<'a, D> {
-    /// Reads the bytes from the start, as a file: for code that takes a [`Read`] or
-    /// [`Seek`].
+    /// Reads the bytes from the start, as a file: for code that takes a [`Read`] or [`Seek`]. Does not
+    /// synchronize: its reads do.
     #[must_use]
     #[track_caller]
     pub fn reader(self, stream: &StreamHandle<D>) -> ByteReader<'a, D> {
@@ -67,8 +67,8 @@ impl<'a, D: Device> ByteView<'a, D> {
 }
 
 impl<'a, D: Device> ByteViewMut<'a, D> {
-    /// Writes the bytes from the start, as a file of fixed size: for code that takes a
-    /// [`Write`], a [`Read`] or a [`Seek`].
+    /// Writes the bytes from the start, as a file of fixed size: for code that takes a [`Write`], a
+    /// [`Read`] or a [`Seek`]. Does not synchronize: its reads and `flush` do.
     #[must_use]
     #[track_caller]
     pub fn writer(self, stream: &StreamHandle<D>) -> ByteWriter<'a, D> {

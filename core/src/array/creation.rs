@@ -63,7 +63,7 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(ErasedArray::of_layout(stream, layout, T::BYTES)?))
     }
 
-    /// Like [`uninit_like`](Self::uninit_like), with all bytes 0.
+    /// Like [`uninit_like`](Self::uninit_like), with all bytes 0. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(ErasedArray::zeros_of_layout(stream, layout, T::BYTES)?))
     }
 
-    /// Like [`uninit_like`](Self::uninit_like), with all elements 1.
+    /// Like [`uninit_like`](Self::uninit_like), with all elements 1. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<T: Element, D: Device> Array<T, D> {
         Self::full_like(stream, like, T::one(), order)
     }
 
-    /// Like [`uninit_like`](Self::uninit_like), with all elements `value`.
+    /// Like [`uninit_like`](Self::uninit_like), with all elements `value`. Does not synchronize.
     ///
     /// # Errors
     ///

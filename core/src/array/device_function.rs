@@ -160,7 +160,7 @@ pub trait DeviceFunction: sealed::Sealed {
     /// one element, and copies the element's bytes to `item`. Blocks until they are there.
     ///
     /// Gives what [`reduce`](Self::reduce) and then [`ArrayView::item`](super::ArrayView::item) give.
-    /// It is sooner there where the reduction itself can write the element to the host.
+    /// It is faster if the device can write the element of the reduction to the host directly.
     ///
     /// # Errors
     ///

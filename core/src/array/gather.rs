@@ -244,7 +244,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
 }
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// [`ArrayView::take`] of the whole array.
+    /// [`ArrayView::take`] of the whole array. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -264,7 +264,7 @@ impl<T: Element, D: Device> Array<T, D> {
         self.view().take(stream, indices, axis, out_of_range)
     }
 
-    /// [`ArrayView::take_flat`] of the whole array.
+    /// [`ArrayView::take_flat`] of the whole array. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ impl<T: Element, D: Device> Array<T, D> {
         self.view().take_flat(stream, indices, out_of_range)
     }
 
-    /// [`ArrayView::take_along_axis`] of the whole array.
+    /// [`ArrayView::take_along_axis`] of the whole array. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -103,7 +103,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
 }
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// [`ArrayView::pad`] of the whole array.
+    /// [`ArrayView::pad`] of the whole array. Does not synchronize.
     ///
     /// # Errors
     ///

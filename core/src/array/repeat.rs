@@ -155,7 +155,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
 }
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// [`ArrayView::roll`] of the whole array.
+    /// [`ArrayView::roll`] of the whole array. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl<T: Element, D: Device> Array<T, D> {
         self.view().roll(stream, shifts, axes)
     }
 
-    /// [`ArrayView::tile`] of the whole array.
+    /// [`ArrayView::tile`] of the whole array. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl<T: Element, D: Device> Array<T, D> {
         self.view().tile(stream, repeats)
     }
 
-    /// [`ArrayView::repeat`] of the whole array.
+    /// [`ArrayView::repeat`] of the whole array. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -75,8 +75,8 @@ impl<D: Collects> Communicator<D> {
 }
 
 impl<'t, D: Collects> Transfers<'t, D> {
-    /// Names elements for another rank, which names that it receives them. Several for one rank arrive in the order
-    /// in which they are named.
+    /// Names elements for another rank, which names that it receives them. Several for one rank arrive in
+    /// the order in which they are named. Does not synchronize.
     ///
     /// On streams that differ, transfers may overlap: two devices may send to each other at once.
     ///
@@ -96,7 +96,7 @@ impl<'t, D: Collects> Transfers<'t, D> {
         Ok(())
     }
 
-    /// Names elements that another rank sends.
+    /// Names elements that another rank sends. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use super::{
 use crate::{Context, Result, backend::Device, context::ContextCore, lock::lock};
 
 impl<D: Device> Context<D> {
-    /// Sets the hook of allocations, or none. The previous hook is dropped.
+    /// Sets the hook of allocations, or none. The previous hook is dropped. Does not synchronize.
     pub fn set_memory_hook(&self, hook: Option<Arc<dyn MemoryHook>>) {
         self.0.watch.set(hook);
     }

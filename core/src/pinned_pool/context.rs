@@ -4,15 +4,16 @@ use super::{HostMemoryStatistics, PinnedLimits};
 use crate::{Context, backend::Device, lock::lock};
 
 impl<D: Device> Context<D> {
-    /// Pinned, registered and managed memory that the program holds in this context.
+    /// Pinned, registered and managed memory that the program holds in this context. Does not synchronize.
     #[must_use]
     pub fn host_memory_statistics(&self) -> HostMemoryStatistics {
         self.0.collect();
         lock(&self.0.pinned.state).statistics()
     }
 
-    /// Limits the program's pinned memory, and the returned memory that is kept for reuse. Kept
-    /// memory that exceeds the new limits is given back; memory in use stays.
+    /// Limits the program's pinned memory, and the returned memory that is kept for reuse. Kept memory that
+    /// exceeds the new limits is given back, which may block for as long as the driver takes; memory in use
+    /// stays.
     ///
     /// ```
     /// use devarray::{Context, PinnedLimits};

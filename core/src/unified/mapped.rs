@@ -75,8 +75,8 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
         Self::from_pinned(shape, buffer)
     }
 
-    /// Gives pinned memory that was allocated [mapped](HostFlags::mapped) to the device, in place.
-    /// Does not copy.
+    /// Gives pinned memory that was allocated [mapped](HostFlags::mapped) to the device, in place. Does not
+    /// copy and does not synchronize.
     ///
     /// # Errors
     ///

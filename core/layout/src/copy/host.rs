@@ -91,7 +91,12 @@ unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool
 pub const PAGE_BYTES: usize = 4 << 10;
 
 /// Executes every `of`-th page of `plan`, counted in the destination, beginning with page `first`.
-/// The calls for each `first` below `of` make the whole plan, each byte once.
+/// The calls for each `first` below `of` make the whole plan, each byte once. Blocks until done. An empty
+/// plan touches nothing.
+///
+/// # Panics
+///
+/// If `of` is 0 and the plan is not empty.
 ///
 /// # Safety
 ///

@@ -2,9 +2,9 @@
 //! host function of the same meaning.
 //!
 //! [`kernel!`](crate::kernel!) makes a type of the three. Its function `launch` works on every
-//! device that implements [`Launch`](crate::backend::Launch): CUDA runs the image, the simulator
-//! the host function. The [manual](crate::manual::_a_kernels) shows how to port kernels of other
-//! libraries.
+//! device that implements [`Launch`](crate::backend::Launch): CUDA runs the image; the CPU and the
+//! simulator run the host function. The [manual](crate::manual::_a_kernels) shows how to port kernels of
+//! other libraries.
 //!
 //! | argument | a call gives | the entry takes | the host function gets |
 //! |---|---|---|---|

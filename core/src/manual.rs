@@ -1,4 +1,4 @@
-//! The manual. Each page has one subject. Every example runs as a test on the simulator.
+//! The manual. Each page has one subject. The examples run as tests, without a GPU.
 //!
 //! | page | answers |
 //! |---|---|
@@ -19,7 +19,7 @@
 //! | [Recorded work](_i_recorded_work) | how calls are recorded once and launched again and again |
 //! | [Several devices](_j_collectives) | how elements go between devices, and who is told of a mistake |
 //! | [From one device to many hosts](_k_many_hosts) | how one program runs as threads, or as processes of many machines |
-//! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
+//! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a GPU, on the CPU and on the simulator |
 //! | [Coming from ndarray](_f_coming_from_ndarray) | the names here, and the differences |
 //! | [Coming from CUDA C++](_g_coming_from_cuda) | the names here, and the work that the library takes over |
 //! | [The array API standard](_h_array_api) | which call is which of its functions, and which are missing |

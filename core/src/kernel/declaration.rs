@@ -208,7 +208,7 @@ impl Image {
         Self { code: ImageCode::Binary(code), entry }
     }
 
-    /// No image yet: the kernel runs on the simulator alone. This is safe, because there is no
+    /// No image yet: the kernel runs on the CPU and on the simulator. This is safe, because there is no
     /// device code.
     #[must_use]
     pub const fn none() -> Self {

@@ -36,10 +36,10 @@
 /// ```
 ///
 /// - [This table](mod@crate::kernel) lists the kinds of arguments.
-/// - `image` joins device code and declaration. The author vouches for the conditions of
-///   [`Image::ptx`](crate::kernel::Image::ptx). The `unsafe` is the author's own, so the lint
-///   `unsafe_code` sees it. [`Image::none()`](crate::kernel::Image::none) is safe: a kernel without
-///   an image runs on the simulator.
+/// - `image` names the device code of the declaration. The author vouches for the conditions of
+///   [`Image::ptx`](crate::kernel::Image::ptx). The `unsafe` is the author's own, so the lint `unsafe_code`
+///   sees it. [`Image::none()`](crate::kernel::Image::none) is safe: a kernel without an image runs on the
+///   CPU and on the simulator.
 /// - `constants { "table" => &TABLE, … }`, after the image and before `launch`, names tables for
 ///   variables in the image's constant memory; the host function uses the same `static`.
 /// - `launch` is a block whose value is a [`Grid`](crate::kernel::Grid). `?` and `return` in it may

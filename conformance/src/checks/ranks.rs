@@ -67,7 +67,7 @@ fn on_each<D: Collects>(
         };
         threads.into_iter().map(ended).collect()
     });
-    // The first rank that broke off is told before the others, which then are told of its end.
+    // Report the rank that failed first. The other ranks only report that it is gone.
     let told =
         |outcome: &&Outcome| !matches!(outcome, Err(violation) if violation.message.contains("is gone"));
     outcomes
@@ -257,8 +257,8 @@ pub fn strided<D: Collects>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// An exchange waits for work on other streams of each rank, and that for it; a strict stream refuses it
-/// instead, on the rank that forgot the order.
+/// An exchange waits for work on other streams of each rank, and later work waits for the exchange. A
+/// strict stream refuses the exchange instead, on the rank without the order.
 pub fn ordered<D: Collects>(harness: &Harness<D>) -> Outcome {
     const LEN: usize = 3000;
     for &count in harness.rank_counts() {
@@ -332,7 +332,7 @@ pub fn refused<D: Collects>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A rank that drops its communicator is told of, and so is one that aborts it; nobody waits for it.
+/// If a rank drops or aborts its communicator, the other ranks get an error, and none of them waits for it.
 pub fn gone<D: Collects>(harness: &Harness<D>) -> Outcome {
     for &count in harness.rank_counts() {
         for aborts in [false, true] {

@@ -1,4 +1,4 @@
-//! Where threads of ranks meet that give each other values.
+//! A meeting point where the threads of ranks exchange values.
 
 use std::{
     collections::BTreeMap,
@@ -20,14 +20,13 @@ use super::{
 };
 use crate::{backend::RankTurns, lock::lock};
 
-/// Meetings of ranks that are threads of one process, for backends: each gives a value, and sees those
-/// of all while it holds [`Met`].
+/// Meetings of ranks that are threads of one process, for backends. Each participant gives a value, and
+/// sees the values of all while it holds [`Met`].
 ///
-/// **A rank that has met does not leave before the others do**: dropping [`Met`] blocks until all
-/// participants drop theirs. And either all participants of a meeting meet, or none: the last to come
-/// decides it under a lock, and who leaves before, because the time limit passed or the meetings were
-/// aborted, ends them for all. So what the value of a rank points to is valid while another rank holds
-/// [`Met`], if it is valid until the rank's own is dropped.
+/// Dropping [`Met`] blocks until all participants have dropped theirs. Either all participants meet, or
+/// none. A participant that gives up, because of the time limit or an abort, ends the meeting for all. So a
+/// pointer in the value of one rank stays valid while another rank holds [`Met`], if it is valid until the
+/// rank's own is dropped.
 pub struct Rendezvous<T> {
     meetings: Mutex<Meetings<T>>,
     changed: Condvar,
@@ -106,7 +105,7 @@ impl<T> Rendezvous<T> {
         }
         let mut woke = Woke::Again;
         loop {
-            // First: who has come to a meeting of all has met, whatever happened since.
+            // First: if all participants have come, they have met, even if the meetings were aborted since.
             if let Some(meeting) = meetings.open.get(&number)
                 && let Some(all) = meeting.all.clone()
             {
@@ -161,7 +160,8 @@ impl<T> Met<'_, T> {
         if failed.load(Acquire) { Err(CollectiveError::Aborted) } else { Ok(()) }
     }
 
-    /// Leaves without waiting for the others, and keeps the values. The participants may be anywhere afterwards.
+    /// Leaves without waiting for the others, and keeps the values. The other participants may still hold
+    /// theirs.
     #[must_use]
     pub fn leave(mut self) -> Arc<[T]> {
         self.waits = false;
@@ -187,7 +187,8 @@ impl<T> Meetings<T> {
 impl<T> Drop for Met<'_, T> {
     fn drop(&mut self) {
         let Participant { number, call, turns, .. } = self.who;
-        // Without a limit: the others are between two statements of a backend, and wait for nobody.
+        // No time limit: the other participants only run a few statements of the backend, and wait for
+        // nobody.
         let waits = Waits::new(call, turns, None);
         let mut meetings = lock(&self.of.meetings);
         if thread::panicking() {

@@ -91,7 +91,7 @@ fn read(variables: Variables<'_>) -> Result<Launched, ProcessError> {
     let slurm_last = |names: &&Names| names.launcher == Launcher::Slurm && is_below_mpich(variables);
     let known = LAUNCHERS.iter().filter(|names| !slurm_last(names));
     let Some(names) = known.clone().find(complete).or_else(|| known.clone().find(begun)) else {
-        // PMIx says the rank alone; its number of ranks is a call of a library.
+        // PMIx sets only the rank; the number of ranks would need a call of its library.
         return Err(match variables("PMIX_RANK") {
             Some(_) => ProcessError::Missing { present: "PMIX_RANK", missing: "OMPI_COMM_WORLD_SIZE" },
             None => ProcessError::NotLaunched,
@@ -213,7 +213,7 @@ fn job(variables: Variables<'_>, names: &Names) -> String {
     let mut job = said.unwrap_or_else(|| format!("child-of-{}", parent()));
     let also = match names.launcher {
         Launcher::Slurm => variables("SLURM_STEP_ID"),
-        // Its runs may have no name.
+        // A job of torchrun may have no name (`TORCHELASTIC_RUN_ID`); the port tells jobs apart.
         Launcher::Torchrun => variables("MASTER_PORT"),
         _ => None,
     };

@@ -7,11 +7,11 @@ use crate::{
     workers::{Cut, Shared, Workers, collect, each},
 };
 
-/// Up to this many records, digits have 8 bits. For more records, 11 bits are worth their larger
-/// counters.
+/// From this many records on, digits have 11 bits, which are then worth their larger counters. Below, they
+/// have 8 bits.
 const MANY: usize = 1 << 18;
 
-/// Where the records are: at first in their source, later in a buffer.
+/// A radix sort: the number of records, and the workers that share each pass.
 pub(crate) struct Passes<'w> {
     pub(crate) len: usize,
     pub(crate) workers: &'w dyn Workers,

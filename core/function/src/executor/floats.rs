@@ -127,7 +127,8 @@ macro_rules! floats {
             #[inline(always)]
             #[allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one source for both types")]
             fn divides_in_one(self, b: Self) -> bool {
-                // False for 0, ∞ and NaN.
+                // False if `b` is 0, if `self` is infinite, and for NaN. With an infinite `b` the result is
+                // `self`.
                 $bits::BITS == 32 && (self.abs() as f64) < (b.abs() as f64) * 1_125_899_906_842_624.0
             }
 

@@ -15,7 +15,7 @@ use super::{
     stream::fetch,
 };
 
-/// Bytes of a cache line, with which slots begin.
+/// One cache line. Slots are aligned to it.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; LINE_BYTES]);
@@ -301,7 +301,8 @@ pub(super) const LONG_RUN: usize = 256;
 /// The part of a nest that is computed, and the way to compute it.
 pub(super) struct Part<'a> {
     pub(super) nest: &'a Nest,
-    /// The shape along whose axes positions are taken; the nest then has its order.
+    /// The shape that positions count along. If the code uses positions, the axes of the nest are in this
+    /// order.
     pub(super) shape: &'a [usize],
     pub(super) range: Range<usize>,
     /// The number of elements in the first block, and in the other blocks.

@@ -103,9 +103,9 @@ impl<T: Summed, const PRODUCT: bool> RowSink<T> for RunningSum<T, PRODUCT> {
     }
 }
 
-/// Computes the totals of all parts of a block, from the smallest up, then the value before each
-/// part, from the largest down: the right half of a part has its left half before it, too. Parts
-/// after the last element have arbitrary totals, and nothing comes after them.
+/// Computes the totals of all parts of a block, smallest first. Then computes the value before each part,
+/// largest first; the value before a right half includes its left half. Parts after the last element have
+/// arbitrary totals, and nothing comes after them.
 ///
 /// Totals of parts of 2^j elements are stored after totals of parts of 2^(j − 1).
 struct Swept<'a, T, const PRODUCT: bool> {

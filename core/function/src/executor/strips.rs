@@ -76,7 +76,7 @@ pub(super) const fn most<T>() -> usize {
 }
 
 impl Strips {
-    /// Calls with the rows of each strip.
+    /// Calls `strip` with the first row and the number of rows of each strip.
     pub(super) fn each<T>(&self, rows: Range<usize>, mut strip: impl FnMut(usize, usize)) {
         let (mut row, span) = (rows.start, self.span);
         while row < rows.end {
@@ -251,7 +251,7 @@ impl Strips {
     }
 }
 
-/// The number of elements in a segment of segments of a strip.
+/// The elements of a full segment of segment sums: `Combine::SEGMENT` sums for each of `len` rows.
 fn segments_of(len: usize) -> usize {
     Combine::SEGMENT * len
 }
@@ -374,7 +374,7 @@ impl<T: Keyed, const GREATER: bool> Work for Better<'_, T, GREATER> {
     }
 }
 
-/// The number of elements whose positions, from 1 on, fit 32 bits before they are written out.
+/// Positions are kept as 32-bit numbers for this many elements, then written to the 64-bit positions.
 const PLACES: usize = 1 << 30;
 
 struct Nearer<'a, T: Keyed, const GREATER: bool> {

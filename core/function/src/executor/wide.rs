@@ -40,8 +40,7 @@ const LANES: usize = 16;
 /// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// If a result is nearer than this to the middle between two `f32`, in bits of an `f64`, it is
-/// unsure.
+/// A result is unsure if its distance to the middle between two `f32` is less than this, in ulp of `f64`.
 const NEAR: i64 = 1 << 13;
 
 /// How much farther from the middle a power is unsure, for each 1 in the magnitude of its logarithm to the base 2.
@@ -337,7 +336,8 @@ fn pow(x: __m512, y: __m512) -> (__m512, __mmask16) {
 #[target_feature(enable = "avx512f,avx512dq")]
 fn tanh(x: __m512) -> (__m512, __mmask16) {
     let size = _mm512_abs_ps(x);
-    // Below this, the sign of a zero counts, and results are not normal numbers.
+    // Smaller sizes and NaN are computed as they are defined: a result may be a subnormal number or a signed
+    // zero.
     let inside = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(_mm512_set1_ps(1e-30), size);
     let half = |a: Wide| {
         let shift = splat(SHIFT + 1023.0);

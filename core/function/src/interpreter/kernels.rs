@@ -202,7 +202,7 @@ pub(crate) fn fma(of: RegisterType, operands: [&Slot; 3], out: &mut Slot, len: u
     }
 }
 
-/// The second where the first, a `Bool`, is true; otherwise the third.
+/// For each element: `operands[1]` where `operands[0]`, a `Bool`, is true; otherwise `operands[2]`.
 #[inline(always)]
 pub(crate) fn select(of: RegisterType, operands: [&Slot; 3], out: &mut Slot, len: usize) {
     match of {

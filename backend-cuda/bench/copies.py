@@ -64,7 +64,7 @@ def of_cases(card):
 
 
 def compilers(device):
-    """The compilers' figures that set a bar, which is one for such a device alone."""
+    """The recorded figures of the compilers; without cases on any other device than the one they were measured on."""
     found = json.loads((FOLDER / "compilers.json").read_text())
     return found if found["device"] == device else {**found, "cases": {}}
 

@@ -169,7 +169,7 @@ impl Driver {
         self.calls.total()
     }
 
-    /// Makes a later call fail, in place of an earlier fault.
+    /// Sets the fault that a later call meets. It replaces an earlier fault.
     pub fn fail(&self, fault: Fault) {
         self.calls.fail(Some(fault));
     }

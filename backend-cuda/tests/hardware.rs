@@ -2,8 +2,8 @@
 //! the order of streams keep the promises that the backend relies on.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
-//! `cargo test -p devarray-cuda --test hardware -- --ignored`. Without a device they then fail;
-//! none is skipped.
+//! `cargo test -p devarray-cuda --test card -- --ignored hardware:: --test-threads=1`. Without a device
+//! they fail; none is skipped.
 #![allow(unsafe_code)] // holds a stream shut by a host function
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -3,7 +3,7 @@
 //! They use the driver's inter-process handles, 64 bytes each, for memory of `cuMemAlloc`. Memory
 //! of a pool can be shared too, but only through file descriptors, which need a socket of the
 //! operating system, and only from pools that were made for it; the device's default pool was not.
-//! Bytes, in contrast, can be sent through any channel.
+//! The 64 bytes of a handle can be sent through any channel.
 #![allow(unsafe_code)] // calls the driver with memory and events that it keeps, or that the callers vouch for
 
 use std::{
@@ -120,7 +120,7 @@ impl CudaDevice {
 }
 
 // SAFETY: opened memory is the exporter's, mapped; its address is a multiple of the driver's own
-// alignment, and the offset one of 256. An exported event is recorded and waited for like any
+// alignment, and the offset is a multiple of 256. An exported event is recorded and waited for like any
 // other.
 unsafe impl Ipc for CudaDevice {
     type Exportable = CudaExportable;
@@ -168,7 +168,8 @@ unsafe impl Ipc for CudaDevice {
     }
 
     unsafe fn open_memory(&self, memory: &IpcMemory) -> Result<(CudaBuffer, CudaOpened)> {
-        /// Pages are mapped when they are first used (cuda.h; the driver offers no other way).
+        /// Enables peer access between the two devices when it is needed (cuda.h; the only flag that the
+        /// driver accepts).
         const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
         let operation = "open";
         self.check(operation, Capability::Ipc)?;

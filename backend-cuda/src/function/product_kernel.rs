@@ -7,7 +7,7 @@ use crate::{driver::Answer, packed::packed};
 /// The kernel of a product that a function can follow.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ProductKernel {
-    /// The first number of the device's generation.
+    /// The major number of the device's compute capability.
     pub(crate) major: u32,
     pub(crate) name: &'static str,
     pub(crate) element_type: ElementType,

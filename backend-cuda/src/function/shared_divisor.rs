@@ -1,13 +1,13 @@
 //! Divides `f32` by a divisor that many elements share, without a division instruction, and still
 //! exactly rounded.
 //!
-//! The dividend times the inverse, rounded to nearest, is within 1.5 places of the quotient. One
-//! correction by the remainder then rounds it exactly, unless something underflows or overflows on
-//! the way (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor",
-//! 1990, proves it from a quotient within 1 place; the test below tries all pairs for which it could
-//! go wrong). So the operands are checked: the divisor once, each dividend at its division. If one
-//! is out of range, the thread divides the plain way. A dividend of 0 is in range, because the
-//! plain way takes a branch for it, and images are full of zeros.
+//! The dividend times the inverse, rounded to nearest, is within 1.5 ulp of the quotient. One correction by
+//! the remainder then rounds it exactly, unless something underflows or overflows on the way (Markstein,
+//! "Computation of elementary functions on the IBM RISC System/6000 processor", 1990, proves it from a
+//! quotient within 1 ulp; the test below tries all pairs for which it could go wrong). So the operands are
+//! checked: the divisor once, each dividend at its division. If one is out of range, the thread divides the
+//! plain way. A dividend of 0 is in range, because the plain way takes a branch for it, and images are full
+//! of zeros.
 
 use devarray::function::primitive::{Constant, Instruction, Unary};
 
@@ -18,7 +18,7 @@ use super::text::{Bank, Reg, Text};
 const DIVISORS: [u32; 2] = [0x2180_0000, 0x4e80_0000];
 const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 
-/// The range of the divisions so far.
+/// The extreme operands of all divisions so far, for one check of their ranges at the end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reciprocals {
     /// The largest divisor, as the distance of its bits from the low end of the range. A divisor
@@ -132,7 +132,7 @@ impl Reciprocals {
 #[cfg(test)]
 #[allow(clippy::cast_precision_loss, reason = "24 bits are exact")]
 mod tests {
-    /// A build without optimization tries one divisor in as many.
+    /// The step between tried divisors. A build without optimization tries every 509th.
     const STEP: usize = if cfg!(debug_assertions) { 509 } else { 1 };
 
     /// The inverse of an odd number modulo 2^64.
@@ -143,14 +143,13 @@ mod tests {
     /// Calls `each` with all significands of 24 bits of a dividend whose quotient by `divisor` is so
     /// near to a middle between two numbers that rounding could go wrong.
     ///
-    /// Let `2^k n - M d = j`, where `M / 2^k` is the middle. Its distance from the quotient is
-    /// `|j| / 2d` places. Before the last rounding the corrected quotient is off by at most 1.5 places
-    /// times the relative errors of the inverse and of the remainder, 2^-24 each: 3 * 2^-24 places. So
-    /// `|j| <= 6` is near.
+    /// Let `2^k n - M d = j`, where `M / 2^k` is the middle. Its distance from the quotient is `|j| / 2d`
+    /// ulp. Before the last rounding the corrected quotient is off by at most 1.5 ulp times the relative
+    /// errors of the inverse and of the remainder, 2^-24 each: 3 * 2^-24 ulp. So `|j| <= 6` is near.
     fn nearest_to_middles(divisor: u64, mut each: impl FnMut(u64)) {
         let zeros = divisor.trailing_zeros();
         let inverse = inverse_of_odd(divisor >> zeros);
-        // The quotient is at least 1, or below.
+        // With `k = 24` the quotient is at least 1, with `k = 25` it is below 1.
         for k in [24, 25] {
             for j in (-8_i64..=8).filter(|j| *j != 0 && j.trailing_zeros() >= zeros) {
                 let period = 1_u64 << (k - zeros);

@@ -20,7 +20,7 @@ pub struct Surroundings {
     pub conda_prefix: Option<PathBuf>,
     /// `PATH`: where interpreters are looked for.
     pub path: Vec<PathBuf>,
-    /// `PYTHONUSERBASE`, or where it is without that.
+    /// `PYTHONUSERBASE`, or Python's default for it.
     pub user_base: Option<PathBuf>,
     /// `CUDA_HOME`.
     pub cuda_home: Option<PathBuf>,
@@ -35,7 +35,7 @@ impl Surroundings {
         Self::of(|name| env::var_os(name).filter(|value| !value.is_empty()))
     }
 
-    /// The surroundings with variables of other values.
+    /// Makes the surroundings from `variable`, which returns the value of an environment variable.
     pub fn of<V: AsRef<OsStr>>(variable: impl Fn(&str) -> Option<V>) -> Self {
         let one = |name: &str| variable(name).map(|value| PathBuf::from(value.as_ref()));
         let several = |name: &str| -> Vec<PathBuf> {

@@ -37,7 +37,7 @@ pub(crate) struct Case {
     pub(crate) result: (Layout, Vec<u8>),
 }
 
-/// Shapes that meet every kind of kernel; up to about `most` elements.
+/// A random shape of up to about `most` elements. Over many draws the shapes reach every kind of kernel.
 fn shape(rng: &mut Rng, most: usize) -> Vec<usize> {
     let long = 1 + rng.below(most);
     let side = 1 + rng.below(most / 40);

@@ -25,7 +25,8 @@ use super::{
 /// The images of the library that were compared, by address: the program keeps them where they are.
 static KNOWN: Mutex<BTreeMap<usize, Module>> = Mutex::new(BTreeMap::new());
 
-/// The module of the library whose image that is, for a generation.
+/// The library module whose image, for a compute capability `major`, is at `image`; none if it is another
+/// image.
 pub(crate) fn known(image: *const c_void, major: u32) -> Option<Module> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(module) = known.get(&image.addr()) {
@@ -71,23 +72,25 @@ pub(crate) enum Launch {
 pub(crate) fn launch(kernel: Kernel, call: Call) -> Launch {
     let Call { grid, threads, shared_bytes, params } = call;
     let params = match kernel.entry.family() {
-        // SAFETY: what kernels of rows are launched with.
+        // SAFETY: kernels of rows are launched with `RowsParams`, and `params` points to them.
         Family::Rows => Params::Rows(unsafe { params.cast::<RowsParams>().read() }),
-        // SAFETY: what kernels of tiles are launched with.
+        // SAFETY: kernels of tiles are launched with `TileParams`, and `params` points to them.
         Family::Tile => Params::Tile(unsafe { params.cast::<TileParams>().read() }),
-        // SAFETY: what kernels of single elements are launched with.
+        // SAFETY: kernels of single elements are launched with `GatherParams`, and `params` points to them.
         Family::Gather => Params::Gather(unsafe { params.cast::<GatherParams>().read() }),
         Family::Join => {
             let params = match kernel.entry {
-                // SAFETY: what kernels of copies side by side are launched with.
+                // SAFETY: kernels of copies side by side are launched with `PiecesParams`, and `params`
+                // points to them.
                 Entry::JoinPieces => JoinParams::Pieces(unsafe { params.cast::<PiecesParams>().read() }),
-                // SAFETY: what kernels of short rows are launched with.
+                // SAFETY: kernels of short rows are launched with `InterleaveParams`, and `params` points
+                // to them.
                 _ => JoinParams::Interleave(unsafe { params.cast::<InterleaveParams>().read() }),
             };
             return Launch::Join(Box::new(StridedLaunch { kernel, grid, threads, shared_bytes, params }));
         }
         Family::Fill => {
-            // SAFETY: what kernels of fills are launched with.
+            // SAFETY: kernels of fills are launched with `FillParams`, and `params` points to them.
             let params = unsafe { params.cast::<FillParams>().read() };
             return Launch::Fill(Box::new(StridedLaunch { kernel, grid, threads, shared_bytes, params }));
         }

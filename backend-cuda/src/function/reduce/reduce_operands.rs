@@ -118,7 +118,8 @@ impl ReduceOperands {
         }
     }
 
-    /// If any order is right, sorts the reduced axes by how near inputs are.
+    /// Sorts the reduced axes by the input's stride, largest first, for operations whose result does not
+    /// depend on the order.
     pub(super) fn in_any_order(mut self) -> Self {
         let first = usize::from(self.kinds.len() > 1);
         self.reduced.sort(|axis| axis.strides[first].abs());
@@ -173,7 +174,7 @@ pub(super) fn segments(operands: &ReduceOperands) -> u64 {
     operands.row_len().div_ceil(Combine::SEGMENT as u64)
 }
 
-/// Registers of 4 bytes that some elements of each input take, together.
+/// The number of 4-byte registers that `count` elements of every input need together.
 pub(super) fn registers(operands: &ReduceOperands, count: u64) -> u64 {
     let types = operands.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
     types.map(|of| (count * of.len_bytes() as u64).div_ceil(4)).sum::<u64>().max(1)
@@ -191,7 +192,7 @@ pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffe
 mod tests {
     use super::*;
 
-    /// Reduced axes are sorted by how near inputs are, then joined.
+    /// Reduced axes are sorted by the input's stride, largest first, then merged.
     #[test]
     fn order_is_given_up_where_any_is_right() {
         let axis = |extent, strides: [i64; 2]| axis(extent, strides);

@@ -23,8 +23,8 @@ struct Row<'a> {
     loaded: Vec<(Elements, usize)>,
 }
 
-/// Writes a kernel: `threads` have `rows` rows of `chunks` chunks, and load four elements at once where
-/// `vector` says so. Returns the words of shared memory.
+/// Writes a kernel: `threads` threads share `rows` rows of `chunks` chunks, and load four elements at once if
+/// `vector` is set. Returns the words of shared memory.
 pub(super) fn write(
     text: &mut Text,
     code: &KernelCode<'_>,

@@ -109,7 +109,8 @@ pub(super) fn pass<'a>(
     Some(Pass { dynamic_bytes, ..pass })
 }
 
-/// Writes a kernel: `threads` have a row, and keep it somewhere. Returns the words of shared memory.
+/// Writes a kernel: `threads` threads share a row and keep it in `storage`. Returns the words of shared
+/// memory.
 pub(super) fn write(
     text: &mut Text,
     code: &KernelCode<'_>,
@@ -121,8 +122,8 @@ pub(super) fn write(
     let combining = Combining::new(first.combine, first.program.result_type(), false);
     let before = KernelCode { combining, ..*code };
     let words = code.words;
-    // Rows kept in registers get half as many blocks if they are long. Rows of 64 KiB in shared
-    // memory leave room for three blocks.
+    // Long rows in registers need twice the registers, so half as many blocks are resident. Rows in shared
+    // memory limit the number of resident blocks themselves.
     text.resident(match storage {
         RowStorage::Registers { loads: 9.. } => RESIDENT / 2,
         _ => RESIDENT,

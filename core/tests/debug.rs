@@ -154,9 +154,9 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     computing::gathers(&mut shown)?;
     computing::kernels(&mut shown)?;
     computing::walks_and_files(&mut shown)?;
-    // Only backends receive these, and unit tests show them. They belong to a feature of the
-    // package of functions, which is off here.
+    // Only backends receive these; unit tests show them.
     shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining", "Mesh"]);
+    // These belong to a feature of `devarray-function` that is off here.
     shown.is_shown_elsewhere([
         "Given",
         "Number",

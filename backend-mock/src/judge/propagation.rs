@@ -17,7 +17,8 @@ struct Axis {
     count: usize,
 }
 
-/// A plan, ordered by source addresses. It reads no byte twice, except along whole axes.
+/// A plan, ordered by source addresses. No source byte is read twice, except through axes of stride 0
+/// (`repeated`).
 #[derive(Debug)]
 struct Way {
     src: usize,

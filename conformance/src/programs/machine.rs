@@ -28,11 +28,11 @@ use super::{
 };
 use crate::Harness;
 
-/// The most arrays that a program has.
+/// The most arrays of a thread.
 pub(super) const MOST_ARRAYS: usize = 6;
 /// The most events that a program has.
 pub(super) const MOST_EVENTS: usize = 8;
-/// The most transfers that a program has in flight.
+/// The most transfers that a thread has in flight.
 pub(super) const MOST_TRANSFERS: usize = 4;
 
 /// Lists that a device might still write to if it broke the promise of a scope: they are freed only

@@ -78,9 +78,8 @@ where
 }
 
 /// Whether a law is tried on a device with this bug. The slowest law is tried only on the bug that it is
-/// named for. Only a device that is wrong in nothing but an extra is given memory of the program's own. Bugs
-/// in functions are tried only on the laws of functions; these use nothing else that a bug could break,
-/// except extras.
+/// named for. Laws of registered memory are tried only on bugs in an extra, because other broken devices
+/// could ruin the program's memory. Bugs in functions are tried only on the laws of functions.
 fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
     let groups = ["functions", "reductions", "gathers", "orders", "products", "recordings", "kernels"];
     let of_functions = law.split_once("::").is_some_and(|(group, _)| groups.contains(&group));

@@ -83,11 +83,13 @@ def table(lines):
 
 PAGE = """# Speed of the CPU's device
 
-Beside NumPy, PyTorch, JAX, ndarray and numr, on one core and on all. Columns of peers are ratios: the
-peer's time by ours, so above 1 we are faster. "By the copy" is our bytes a second by a copy's of
-memory with as many threads. Measured on a virtual machine whose memory and last cache others share;
-times are the best of the rounds' middle ones. Where the results differ, ours are the right ones: the
-functions of `f32` are correctly rounded, and no result depends on the threads.
+devarray beside NumPy, PyTorch, JAX, ndarray and numr, on one core and on all cores. A peer's column is its
+time divided by ours: above 1, devarray is faster. "By the copy" is our throughput divided by a memory
+copy's with as many threads. Each process reports the median of 15 calls; the table has the best of
+three runs of the process, for ndarray and numr of one run. `small-add-1000` is 1,000 calls on 1,000
+elements: its ms are µs for each call. Recorded on 2026-11-27, on a virtual machine that shares memory
+bandwidth and the last-level cache. If results differ, ours are correct: functions of `f32` are correctly
+rounded, and no result depends on the number of threads.
 
 Written by `python3 core/host/bench/beside.py --page core/host/bench/xeon.jsonl`. For a machine of your
 own: `cargo build --release --manifest-path core/host/bench/Cargo.toml`, then

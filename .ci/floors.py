@@ -1,9 +1,9 @@
-"""The floors of packages: which file may import which. For tidy.py.
+"""The layers of packages: which file may import which. For tidy.py.
 
-`floors.txt` lists, for each package, its floors, the lowest first. A word stands for a file below the package's `src`, and for the
-folder of that name; of several words that fit a file, the longest counts. An import leads to a file of the same floor or of a lower
-one. A child may import types of the page above it wherever that stands, but no constant. Files that import each other in a circle are
-named in the list, with the reason. What only tests compile is left out.
+`floors.txt` lists the layers of each package, the lowest first. A word names a file below the package's `src` and its folder; if
+several words fit a file, the longest counts. A file may import from its own layer and from lower ones. A child may import types of its
+parent module from any layer, but no constants and no functions of a higher one. Import cycles are listed with a reason. Code for tests
+is ignored.
 """
 
 import re
@@ -24,7 +24,7 @@ class Floors:
         self.root = "lib.rs" if "lib.rs" in texts else "main.rs"
         if self.root in texts:
             texts["lib.rs"] = texts.pop(self.root)
-        # A page in which something is visible does not import it.
+        # The path of `pub(in path)` is not an import.
         sources = {path: VISIBILITY.sub(lambda found: blank(found[0]), code_only(text)) for path, text in texts.items()}
         self.package = Package(sources) if texts else None
 
@@ -77,7 +77,7 @@ def listed(tree, code_only):
 
 
 def upward(tree, code_only):
-    """Imports that point up. A child may import from a page above it what is no function and no constant."""
+    """Imports of a higher layer. A child may import the types of its parent module, but no function and no constant."""
     for package in packages(tree, code_only):
         names = {module: name for name, module in package.files().items()}
         for module, target, line, path in package.imports():

@@ -25,9 +25,9 @@
 //!
 //! Functions, reductions, scans, elements by index, order, products, copies, joins, fills, and
 //! [kernels](mod@crate::kernel) of one's own. Values of a kernel are part of the recording; a number that each
-//! launch gives goes to an argument `In<T>` of the kernel. A kernel's block `launch` is asked by the recording, and
-//! again where arguments of a launch begin elsewhere. Arrays that the closure makes belong to the recording, which keeps their memory and reuses it from launch to
-//! launch. Arguments are `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut`,
+//! launch gives goes to an argument `In<T>` of the kernel. A kernel's block `launch` runs while the work is
+//! recorded, and again at a launch whose arguments begin elsewhere. Arrays that the closure makes belong to the
+//! recording, which keeps their memory and reuses it from launch to launch. Arguments are `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut`,
 //! numbers, and [`&mut Communicator`](#ranks); a number comes to the closure as an array without axes. The closure may
 //! also use [`SharedArray`](crate::SharedArray)s, which the recording keeps alive.
 //!

@@ -103,8 +103,8 @@ impl DeclaredKernel {
         Ok(())
     }
 
-    /// Allows the function `len_bytes` of dynamic shared memory. What a function is allowed never falls, because
-    /// launches of another declaration may count on it.
+    /// Allows the function `len_bytes` of dynamic shared memory. The allowance never falls, because launches of another
+    /// declaration may count on it.
     fn allow(&self, context: &Context, name: &'static str, len_bytes: usize) -> Result<()> {
         if self.allowed_bytes.load(Relaxed) >= len_bytes {
             return Ok(());

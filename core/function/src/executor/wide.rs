@@ -225,7 +225,7 @@ fn between(y: Wide) -> __mmask8 {
     _mm512_testn_epi64_mask(moved, splat_bits((1 << 29) - 2 * NEAR))
 }
 
-/// The lanes of powers in which the error may decide how the result is rounded. `logarithm` is that of the power, to
+/// The lanes of powers in which the error may decide how the result is rounded. `logarithm` is the power's logarithm to
 /// the base 2.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]

@@ -133,6 +133,13 @@ def order(module, report):
             module.scale(other, 1, 1, out=one)
         return last(one)
 
+    def after_an_empty_view():
+        # A view without elements is used first. The memory is still used after what its lender did with it.
+        with cupy.cuda.Stream(non_blocking=True):
+            array = module.asarray(busy(lambda: cupy.zeros(LEN, cupy.float32)))
+            array.slice(0, 0, 0).copy()
+            return module.total(array.slice(0, LEN - 1, LEN))
+
     def from_a_stream_of_cupys(shown):
         with cupy.cuda.Stream(non_blocking=True):
             return ours_last(shown(busy(lambda: cupy.zeros(LEN, cupy.float32))))
@@ -140,6 +147,7 @@ def order(module, report):
     cases += [
         ("ours takes CuPy's, from a stream of CuPy's", lambda: from_a_stream_of_cupys(lambda array: array),
          lambda: from_a_stream_of_cupys(lambda array: Interface(array, False)), TIMES),
+        ("ours takes CuPy's, after a view without elements was used", after_an_empty_view, None, TIMES),
         ("memory given back while CuPy works", lambda: given_back(cupy.from_dlpack), None, 2 * TIMES),
         ("memory whose address is out, dropped while CuPy works", lambda: given_back(cupy.asarray), None, 2 * TIMES),
         ("ours, used after CuPy worked on a view of it", shown_by_a_view, None, 2 * TIMES),

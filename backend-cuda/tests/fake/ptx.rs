@@ -10,15 +10,18 @@
 )]
 #![allow(unsafe_code)] // reads and writes the memory of the fake
 
-use std::{collections::HashMap, str::FromStr};
+use std::collections::HashMap;
 
 use super::{
-    ptx_ops::{constants, number},
+    ptx_ops::{between, constants, number},
     state::State,
 };
 
 /// Multiprocessors of the fake: few, so that small arrays have tiles behind those that run.
 const MULTIPROCESSORS: u64 = 2;
+
+/// What registers hold before they are set.
+const UNSET: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
 /// A text, understood.
 #[derive(Debug)]
@@ -84,11 +87,6 @@ fn kind(word: &str) -> Option<(char, u32)> {
     let (class, bits) = word.split_at_checked(1)?;
     let bits = bits.parse().ok().filter(|bits| [8, 16, 32, 64].contains(bits))?;
     matches!(class, "u" | "s" | "b" | "f").then_some((class.chars().next()?, bits))
-}
-
-/// The number between two marks.
-fn between<T: FromStr>(text: &str, before: &str, after: &str) -> Option<T> {
-    text.split_once(before)?.1.split_once(after)?.0.trim().parse().ok()
 }
 
 impl Text {
@@ -213,13 +211,17 @@ impl Text {
         for block in 0..blocks {
             let mut shared = vec![0xa5; self.shared_bytes + dynamic_bytes as usize];
             let mut all: Vec<Thread> = (0..threads)
-                .map(|index| Thread { block, index, at: 0, exchange: None, set: vec![0; self.registers] })
+                .map(|index| Thread { block, index, at: 0, exchange: None, set: vec![UNSET; self.registers] })
                 .collect();
             while all.iter().any(|thread| thread.at < self.code.len()) {
-                for warp in all.chunks_mut(32) {
-                    if self.run_warp(warp, state, parameter, &mut shared).is_none() {
-                        return 700;
-                    }
+                // Warps have no order between barriers; every other block runs them from the last to the first.
+                let mut warps: Vec<_> = all.chunks_mut(32).collect();
+                if block % 2 == 1 {
+                    warps.reverse();
+                }
+                if warps.into_iter().any(|warp| self.run_warp(warp, state, parameter, &mut shared).is_none())
+                {
+                    return 700;
                 }
                 let first = all[0].at;
                 if self.shared_bytes > 0 && all.iter().any(|thread| thread.at != first) {

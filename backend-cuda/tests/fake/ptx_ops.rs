@@ -6,6 +6,8 @@
     reason = "bits are bits"
 )]
 
+use std::str::FromStr;
+
 use half::f16;
 
 /// The value that an instruction of some type sets, from its operands.
@@ -208,4 +210,9 @@ pub(crate) fn number(text: &str) -> Option<u64> {
         return u64::from_str_radix(bits, 16).ok();
     }
     text.parse::<i64>().map(i64::cast_unsigned).ok().or_else(|| text.parse().ok())
+}
+
+/// The number between two marks.
+pub(super) fn between<T: FromStr>(text: &str, before: &str, after: &str) -> Option<T> {
+    text.split_once(before)?.1.split_once(after)?.0.trim().parse().ok()
 }

@@ -9,11 +9,14 @@ use crate::backend::CutOff;
 /// Exchanges of a context beyond which neighbours are kept as one.
 const MOST: usize = 1024;
 
-/// An exchange that a wait has not covered yet.
+/// An exchange that a wait has not covered yet, or several neighbours.
 #[derive(Debug)]
 struct Exchange {
     lane: usize,
-    sequence: u64,
+    /// The places in the lane of the first and of the last.
+    first: u64,
+    last: u64,
+    /// The number of the last.
     number: u64,
     operation: &'static str,
     of: Arc<dyn CutOff>,
@@ -35,11 +38,18 @@ impl Exchanges {
         if self.0.len() >= MOST {
             self.thin_out();
         }
-        self.0.push(Exchange { lane, sequence, number, operation, of: Arc::clone(of) });
+        self.0.push(Exchange {
+            lane,
+            first: sequence,
+            last: sequence,
+            number,
+            operation,
+            of: Arc::clone(of),
+        });
     }
 
-    /// Keeps every other exchange of a lane and a communicator, each from where its neighbour before began. If an
-    /// exchange is cut off, so are the later ones of its communicator, so none is overlooked.
+    /// Keeps two neighbours of a lane and a communicator as one. If an exchange is cut off, so are the later ones of its
+    /// communicator, so none is overlooked.
     fn thin_out(&mut self) {
         let mut kept: Vec<(Exchange, bool)> = Vec::with_capacity(self.0.len());
         for exchange in self.0.drain(..) {
@@ -47,7 +57,9 @@ impl Exchanges {
                 last.lane == exchange.lane && Arc::ptr_eq(&last.of, &exchange.of)
             };
             match kept.iter_mut().rev().find(same) {
-                Some((last, is_two @ false)) => (last.number, *is_two) = (exchange.number, true),
+                Some((kept, is_two @ false)) => {
+                    (kept.last, kept.number, *is_two) = (exchange.last, exchange.number, true);
+                }
                 _ => kept.push((exchange, false)),
             }
         }
@@ -64,12 +76,17 @@ impl Exchanges {
     pub(super) fn take(&mut self, wait: &Position, done: &Clock) -> Option<&'static str> {
         let mut told: Option<(&'static str, Arc<dyn CutOff>)> = None;
         self.0.retain(|exchange| {
-            let Exchange { lane, sequence, number, operation, of } = exchange;
-            let own = wait.lane == *lane && wait.sequence >= *sequence;
-            if !(own || wait.seen.of(*lane) >= *sequence || done.of(*lane) >= *sequence) {
+            let Exchange { lane, first, last, number, operation, of } = exchange;
+            let own = if wait.lane == *lane { wait.sequence } else { 0 };
+            let over = own.max(wait.seen.of(*lane)).max(done.of(*lane));
+            if over < *first {
                 return true;
             }
             let is_cut_off = of.cut_off(*number);
+            if !is_cut_off && over < *last {
+                // The later ones still run, and may yet be cut off.
+                return true;
+            }
             // A wait tells one of each communicator; another one is for the next wait.
             let is_other = told.as_ref().is_some_and(|(_, first)| !Arc::ptr_eq(first, of));
             if is_cut_off && told.is_none() {
@@ -149,5 +166,21 @@ mod tests {
         assert!(exchanges.0.len() <= MOST);
         *lock(&of.0) = Some(many / 2 - 1);
         assert_eq!(exchanges.take(&wait(1, many), &Clock::default()), Some("broadcast"));
+    }
+
+    /// A wait covers some of many exchanges, and a later one is cut off after it.
+    #[test]
+    fn no_exchange_that_is_cut_off_later_is_forgotten() {
+        for covered in 1..100 {
+            let (of, mut exchanges) = (Arc::new(From::default()), Exchanges::default());
+            let shared: Arc<dyn CutOff> = Arc::<From>::clone(&of);
+            let many = 2 * MOST as u64;
+            for number in 0..many {
+                exchanges.note((1, number + 1), number, "reduce", &shared);
+            }
+            assert_eq!(exchanges.take(&wait(1, covered), &Clock::default()), None);
+            *lock(&of.0) = Some(covered);
+            assert_eq!(exchanges.take(&wait(1, covered + 1), &Clock::default()), Some("reduce"), "{covered}");
+        }
     }
 }

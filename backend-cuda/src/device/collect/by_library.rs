@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use devarray::{
     Result,
-    backend::{CollectOp, Combining, Exchange},
+    backend::{Buffer, CollectOp, Combining, Exchange},
 };
 
 use super::{
@@ -23,9 +23,8 @@ use crate::{
     communicator::Communicator,
     event::Kind,
     memory::CudaBuffer,
-    nccl::{Comm, Table},
+    nccl::{Comm, Status, Table},
 };
-use devarray::backend::Buffer;
 
 /// The type of elements that are moved: `ncclUint8`.
 const BYTES: i32 = 1;
@@ -125,7 +124,8 @@ impl Exchanging<'_> {
                     // SAFETY: these bytes are of the result, or of memory of this exchange.
                     unsafe { (table.receive)(address as _, len_bytes, BYTES, peer, comm, stream) }
                 };
-                if answer != 0 {
+                // In a group a call only notes its part; the group is waited for.
+                if answer != 0 && answer != Status::IN_PROGRESS.0 {
                     return answer;
                 }
             }

@@ -111,9 +111,11 @@ impl DeviceArray {
         self.array.is_read_only()
     }
 
-    /// The address of element `[0, …, 0]`; 0 if there are no elements.
+    /// The address of element `[0, …, 0]`; 0 if there are no elements. Work that is given to this module's stream
+    /// from now on comes after the work of the lender.
     #[getter]
     fn ptr(&self) -> PyResult<u64> {
+        self.array.settle().map_err(to_py)?;
         self.array.address().map_err(to_py)
     }
 

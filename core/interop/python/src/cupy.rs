@@ -146,7 +146,8 @@ pub(crate) fn interface_of(array: &Bound<'_, PyAny>) -> Option<(ArrayInterface, 
     let data = cupy.data.get(array).filter(|data| data.get_type().is(&cupy.pointer_class))?;
     let device = plain_number(cupy.device.get(&data)?.as_borrowed())?.try_into().ok()?;
     let data: u64 = address(cupy.pointer.get(&data)?)?;
-    let stream = cupy.current_stream.bind(py).call0().ok()?;
+    // Each device has a current stream of its own.
+    let stream = cupy.current_stream.bind(py).call1((device,)).ok()?;
     let stream: u64 = address(stream.getattr(intern!(py, "ptr")).ok()?)?;
     let interface = ArrayInterface {
         shape,

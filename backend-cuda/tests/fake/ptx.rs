@@ -20,7 +20,7 @@ use super::{
 /// Multiprocessors of the fake: few, so that small arrays have tiles behind those that run.
 const MULTIPROCESSORS: u64 = 2;
 
-/// What registers hold before they are set.
+/// The value of registers before they are set.
 const UNSET: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
 /// A text, understood.

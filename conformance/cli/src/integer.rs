@@ -52,6 +52,8 @@ impl<'de> Deserialize<'de> for Integer {
                 match number {
                     _ if number >= BEYOND => Ok(Integer(isize::MAX)),
                     _ if number <= -BEYOND => Ok(Integer(isize::MIN)),
+                    // The parser passes the integer -0 as a float, too.
+                    _ if number.to_bits() == (-0.0_f64).to_bits() => Ok(Integer(0)),
                     _ => Err(E::invalid_type(de::Unexpected::Float(number), &self)),
                 }
             }
@@ -93,6 +95,7 @@ mod tests {
     fn integers_beyond_64_bits_are_the_nearest_that_fit() {
         for (text, number) in [
             ("-7", -7),
+            ("-0", 0),
             ("9223372036854775807", isize::MAX),
             ("9223372036854775808", isize::MAX),
             ("18446744073709551616", isize::MAX),

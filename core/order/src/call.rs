@@ -196,7 +196,6 @@ impl Call {
     /// - [`OrderErrorKind::Type`]: the call takes another number of inputs, or other types.
     /// - [`OrderErrorKind::Shape`]: an axis is out of range, `k` exceeds its extent, `q` is not
     ///   in 0 … 1, or the call does not take these shapes.
-    /// - [`OrderErrorKind::Empty`]: a quantile of no elements is asked for.
     pub fn outputs(&self, inputs: &[Input<'_>]) -> Result<Vec<Output>, OrderError> {
         use ElementType::I64;
         self.check_types(inputs)?;
@@ -271,13 +270,26 @@ impl Call {
                     return wrong_shape(format!("the quantile at {q}, which is not in 0 to 1"));
                 }
                 let mut rest: Axes<usize> = shape.iter().copied().collect();
-                let extent = rest.remove(axis);
-                if extent == 0 && !rest.contains(&0) {
-                    return Err(OrderError::new(OrderErrorKind::Empty, "a quantile of no elements"));
-                }
+                rest.remove(axis);
                 vec![Output::new(x, &rest)]
             }
         })
+    }
+
+    /// Refuses results that have no value, for inputs with [`outputs`](Self::outputs). This is checked last, when the
+    /// results that are there fit, too.
+    ///
+    /// # Errors
+    ///
+    /// [`OrderErrorKind::Empty`]: a quantile of no elements is asked for.
+    pub fn check_elements(&self, inputs: &[Input<'_>]) -> Result<(), OrderError> {
+        let (Self::Quantile { axis, .. }, [(_, shape), ..]) = (self, inputs) else { return Ok(()) };
+        let axis = axis_of(*axis, shape)?;
+        let is_empty = |(at, &extent): (usize, &usize)| (extent == 0) == (at == axis);
+        if shape.iter().enumerate().all(is_empty) {
+            return Err(OrderError::new(OrderErrorKind::Empty, "a quantile of no elements"));
+        }
+        Ok(())
     }
 
     fn check_types(&self, inputs: &[Input<'_>]) -> Result<(), OrderError> {
@@ -303,7 +315,9 @@ impl Call {
         if fits {
             Ok(())
         } else {
-            wrong_type(format!("{self:?} does not take inputs of the types {types:?}"))
+            let types: Vec<String> = types.iter().map(ToString::to_string).collect();
+            let types = if types.is_empty() { "no inputs".to_owned() } else { types.join(", ") };
+            wrong_type(format!("{} does not take inputs of the types {types}", self.name()))
         }
     }
 }

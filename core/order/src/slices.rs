@@ -60,6 +60,7 @@ fn make(call: &Call, inputs: &[Line<'_>], rooms: &[Option<Room<'_>>]) -> Result<
             return Err(OrderError::new(OrderErrorKind::Type, message));
         }
     }
+    call.check_elements(&shapes)?;
     let operands: Vec<_> = inputs.iter().map(Line::operand).collect();
     let scalar = Layout::contiguous(&[], Order::C).expect("one element");
     let layouts: Vec<_> = outputs

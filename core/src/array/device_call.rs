@@ -164,6 +164,7 @@ pub(super) fn made<D: Compute>(
     if wanted.len() != outputs.len() {
         return Err(LayoutError::RankMismatch { expected: outputs.len(), found: wanted.len() }.into());
     }
+    call.check_elements(&shapes)?;
     let is_counted = outputs.iter().any(|output| output.counted);
     let most = outputs[0].shape.first().copied().unwrap_or(0);
     let new = |shape: &[usize], element_type: ElementType| {

@@ -164,6 +164,7 @@ impl<D: Compute> StreamCore<D> {
                 self.check_disjoint(input, input.layout, to, in_place && number == 0)?;
             }
         }
+        call.check_elements(&shapes)?;
         Ok(outputs)
     }
 }

@@ -115,7 +115,7 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
                 passed += 1;
             } else {
                 failed += 1;
-                say(output, format_args!("{id}: {}", differences.join("; ")))?;
+                say(output, format_args!("{}: {}", on_one_line(id), differences.join("; ")))?;
             }
         }
     }
@@ -124,6 +124,12 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
     }
     say(output, format_args!("{passed} passed, {failed} failed"))?;
     Ok(if failed == 0 { Status::Success } else { Status::Failed })
+}
+
+/// A name with its control characters escaped: it comes from a file, and takes one line.
+fn on_one_line(name: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(shown).collect()
 }
 
 /// The simulator next to another device, which must give the same bits.

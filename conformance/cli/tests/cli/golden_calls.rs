@@ -125,6 +125,39 @@ fn a_wrong_expectation_is_found_out_whatever_is_wrong() {
     assert_eq!((&results[5]["error"], &results[8]["error"]), (&json!("shape"), &json!("shape")));
 }
 
+/// Numbers of a file are the nearest of `f64`; parsers that are quick miss some by the last bit.
+#[test]
+fn a_quantile_of_0_and_1_is_the_number_that_was_asked_for() {
+    let numbers = [
+        ("0.9999999999999999", 0x3fef_ffff_ffff_ffff_u64),
+        ("0.46029284822824157", 0x3fdd_7570_226e_4574),
+        ("0.12016028718179161", 0x3fbe_c2d3_17b9_4888),
+        ("0.9592734693549425", 0x3fee_b25e_4659_9914),
+        ("1e-300", 0x01a5_6e1f_c2f8_f359),
+    ];
+    let cases = numbers.map(|(q, bits)| {
+        let data: String = bits.to_le_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!(
+            r#"{{"id":"{q}","call":"quantile","inputs":[{{"dtype":"f64","shape":[2],"steps":"","data":"0000000000000000000000000000f03f"}}],"args":{{"q":{q},"axis":0}},"expect":[{{"dtype":"f64","shape":[],"data":"{data}","ulp":0}}]}}"#
+        )
+    });
+    for backend in ["mock", "host"] {
+        assert_eq!(golden(backend, &cases).0.succeeded().stdout, "5 passed, 0 failed\n");
+    }
+}
+
+#[test]
+fn a_result_of_another_shape_is_refused_before_a_quantile_of_nothing() {
+    let case = |out: usize, error: &str| {
+        json!({"id": "e\nid\u{1b}", "call": "quantile", "args": {"q": 0.5, "axis": 0}, "out": [{"shape": vec![1; out]}],
+            "inputs": [{"dtype": "f32", "shape": [0], "steps": "", "data": ""}], "expect": {"error": error}})
+    };
+    golden("mock", &[case(1, "shape"), case(0, "empty")]).0.succeeded();
+    let wrong = golden("mock", &[case(0, "shape")]).0;
+    assert!(wrong.stdout.starts_with("e\\nid\\u{1b}: Shape error expected"), "{}", wrong.stdout);
+    assert_eq!(wrong.stdout.lines().count(), 2);
+}
+
 #[test]
 fn lines_that_are_no_case_are_named_with_what_is_wrong() {
     for (case, due) in [
@@ -136,6 +169,7 @@ fn lines_that_are_no_case_are_named_with_what_is_wrong() {
         (with("/expect", json!({"dtype": "u8", "shape": [0], "data": ""})), "`expect` is a list"),
         (with("/expect/0", json!({"error": "type"})), "an output in `expect` is an error"),
         (with("/inputs/0/data", json!("01")), "`data` has 1 bytes"),
+        (with("/out", json!([])), "`out` has 0 entries for 2 outputs"),
     ] {
         let (finished, _) = golden("mock", &[top(), case]);
         finished.refused(&[":2", due]);

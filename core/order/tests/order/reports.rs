@@ -6,7 +6,7 @@ use devarray_order::{Alone, Call, Combining, IndexFault, OrderErrorKind, WrongIn
 use crate::array::{Array, call};
 
 fn refused(call: &Call, inputs: &[(ElementType, &[usize])]) -> Option<OrderErrorKind> {
-    call.outputs(inputs).err().map(|error| error.kind())
+    call.outputs(inputs).and_then(|_| call.check_elements(inputs)).err().map(|error| error.kind())
 }
 
 fn wrong(this: &Call, inputs: &[Array]) -> (Vec<Vec<u8>>, Option<WrongIndex>) {

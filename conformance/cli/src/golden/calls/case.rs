@@ -71,6 +71,9 @@ impl TryFrom<Object<RawCase>> for CallCase {
         if out.is_some() && matches!(call, AnyCall::Order(Call::Unique | Call::NonZero)) {
             return Err("`out` of a call whose results have a size that only it knows".to_owned());
         }
+        if let Some(out) = out.as_ref().filter(|out| out.len() != call.count_of_outputs()) {
+            return Err(format!("`out` has {} entries for {} outputs", out.len(), call.count_of_outputs()));
+        }
         Ok(Self { id, call, inputs, out, expect: expected(expect)? })
     }
 }

@@ -187,8 +187,9 @@ impl Board {
         self.tell();
     }
 
-    /// From here on the rank makes no call, until it is told otherwise: those that wait for it cannot go on.
-    pub(super) fn rest(&self, rank: usize, rests: bool, waits: &Waits<'_>) {
+    /// From here on the rank makes no call while one of these ranks waits in a call: if all others wait for it, they
+    /// cannot go on. None: it may make calls.
+    pub(super) fn rest(&self, rank: usize, rests: Option<Arc<[usize]>>, waits: &Waits<'_>) {
         let mut state = lock(&self.state);
         state.seats[rank].rests = rests;
         state.settle(waits);
@@ -283,7 +284,9 @@ impl State {
                 return self.break_with(CollectiveError::Gone { rank, states: self.states() }, waits);
             }
         }
-        if self.seats.iter().all(Seat::is_still) && self.seats.iter().any(|seat| seat.call().is_some()) {
+        if self.seats.iter().all(|seat| seat.is_still(&self.seats))
+            && self.seats.iter().any(|seat| seat.call().is_some())
+        {
             self.break_with(CollectiveError::Stuck(self.states()), waits);
         }
     }

@@ -41,7 +41,7 @@ const JOIN: &str = "join";
 pub struct Communicator<D: Collects> {
     pub(super) context: Context<D>,
     pub(super) raw: Arc<D::Communicator>,
-    link: Arc<Link>,
+    pub(super) link: Arc<Link>,
     time_limit: Duration,
     /// Is told when the communicator is over, as long as it is kept here.
     watcher: Option<Arc<Watcher<D>>>,
@@ -297,12 +297,6 @@ impl<D: Collects> Communicator<D> {
     pub fn aborter(&self) -> Aborter<D> {
         let (raw, link, turns) = (Arc::clone(&self.raw), Arc::clone(&self.link), self.turns.clone());
         Aborter { context: self.context.clone(), raw, link, turns }
-    }
-
-    /// Whether this rank makes no call from here on. Whether those that wait for it are told.
-    pub(super) fn rest(&self, rests: bool) -> bool {
-        let call = RankCall::new("rest", self.calls);
-        self.link.rest(rests, &Waits::new(&call, self.turns.as_deref(), None))
     }
 
     /// The call that is made now.

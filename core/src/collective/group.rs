@@ -4,11 +4,11 @@ use std::{
     any::Any,
     fmt, io, mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Mutex,
+    sync::{Arc, Mutex},
     thread::{self, Builder},
 };
 
-use super::{CollectiveError, Communicator, CommunicatorId};
+use super::{CollectiveError, Communicator, CommunicatorId, RankCall, waits::Waits};
 use crate::{
     Context, Error, Result,
     backend::Collects,
@@ -82,9 +82,9 @@ impl<D: Collects> Group<D> {
     /// Runs a function for each rank, with one of these values, at once, and returns what they return. Blocks until
     /// all have returned. The values are references to an array of each rank, for example.
     ///
-    /// Every rank makes the same calls in it. A rank that waits for a call of one whose function has returned is
-    /// told so at once, by [`CollectiveError::Stuck`]. Where ranks are processes it is told when the time limit has
-    /// passed.
+    /// Every rank makes the same calls in it. A rank of the group that waits for a call of one whose function has
+    /// returned is told so when all other ranks wait as well, by [`CollectiveError::Stuck`]. Where ranks are processes
+    /// it is told when the time limit has passed.
     ///
     /// # Errors
     ///
@@ -105,14 +105,15 @@ impl<D: Collects> Group<D> {
     ) -> Result<Vec<R>> {
         let values: Vec<A> = values.into_iter().collect();
         assert_eq!(values.len(), self.communicators.len(), "a group takes one value for each of its ranks");
-        let parts = self.communicators.iter_mut().zip(values).collect();
-        let outcomes = at_once(parts, |(communicator, value): (&mut Communicator<D>, A)| {
+        let beside: Vec<_> = self.communicators.iter().map(|of| of.beside(&self.communicators)).collect();
+        let parts = self.communicators.iter_mut().zip(beside).zip(values).collect();
+        let outcomes = at_once(parts, |((communicator, beside), value): ((&mut Communicator<D>, _), A)| {
             let outcome = catch_unwind(AssertUnwindSafe(|| run(communicator, value)));
-            communicator.has_returned(&outcome);
+            communicator.has_returned(beside, &outcome);
             outcome.unwrap_or_else(|panic| resume_unwind(panic))
         });
         for communicator in &self.communicators {
-            communicator.rest(false);
+            communicator.rest(None);
         }
         first_error(outcomes)
     }
@@ -168,9 +169,21 @@ impl<D: Collects> fmt::Debug for Group<D> {
 }
 
 impl<D: Collects> Communicator<D> {
-    /// The function of this rank has returned, or panicked: it makes no call before the others have returned.
-    fn has_returned<R>(&self, outcome: &thread::Result<Result<R>>) {
-        let is_told = self.rest(true) && !self.is_unchecked();
+    /// The ranks of a group that have a seat at the board of this one.
+    fn beside(&self, group: &[Self]) -> Arc<[usize]> {
+        group.iter().filter(|of| of.link.is_beside(&self.link)).map(|of| of.rank).collect()
+    }
+
+    /// Whether this rank makes no call from here on while one of these waits in a call. Whether those that wait for it
+    /// are told.
+    fn rest(&self, rests: Option<Arc<[usize]>>) -> bool {
+        let call = RankCall::new("rest", self.calls);
+        self.link.rest(rests, &Waits::new(&call, self.turns.as_deref(), None))
+    }
+
+    /// The function of this rank has returned, or panicked: it makes no call before the ranks beside it have returned.
+    fn has_returned<R>(&self, beside: Arc<[usize]>, outcome: &thread::Result<Result<R>>) {
+        let is_told = self.rest(Some(beside)) && !self.is_unchecked();
         match outcome {
             Ok(Ok(_)) => {}
             Ok(Err(_)) if is_told => {}

@@ -118,9 +118,9 @@ impl Link {
         }
     }
 
-    /// Whether the rank makes no call from here on. Whether those that wait for it are told: not by a board in another
-    /// process.
-    pub(super) fn rest(&self, rests: bool, waits: &Waits<'_>) -> bool {
+    /// The rank makes no call from here on while one of these ranks waits in a call; none: it may make calls. Whether
+    /// those that wait for it are told: not by a board in another process.
+    pub(super) fn rest(&self, rests: Option<Arc<[usize]>>, waits: &Waits<'_>) -> bool {
         match self {
             Self::Here { board, rank, .. } => {
                 board.rest(*rank, rests, waits);
@@ -128,6 +128,14 @@ impl Link {
             }
             Self::There(_) => false,
         }
+    }
+
+    /// Whether both ranks have a seat at one board of this process.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        let (Self::Here { board, .. }, Self::Here { board: others, .. }) = (self, other) else {
+            return false;
+        };
+        Arc::ptr_eq(board, others)
     }
 
     pub(super) fn leave(&self, panicked: bool, waits: &Waits<'_>) {

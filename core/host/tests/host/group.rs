@@ -117,6 +117,57 @@ fn ranks_that_have_returned_are_waited_for_in_the_next_function() {
     }
 }
 
+/// Ranks outside the group wait for its next function, however long its thread does something else before.
+#[test]
+fn ranks_that_have_all_returned_may_call_again() {
+    for sizes in [&[1, 1][..], &[2, 1], &[2, 2], &[1, 2, 1]] {
+        let (id, ranks) = (&CommunicatorId::new(), sizes.iter().sum());
+        thread::scope(|scope| {
+            let mut first = 0;
+            for (at, &count) in sizes.iter().enumerate() {
+                let begin = first;
+                first += count;
+                scope.spawn(move || {
+                    let contexts: Vec<_> = (0..count).map(|_| context()).collect();
+                    let mut group = Group::join(&contexts, id, begin, ranks).unwrap();
+                    for round in 0..200 {
+                        if (round + at) % 2 == 0 {
+                            // The others wait in their next calls meanwhile.
+                            (0..50).for_each(|_| thread::yield_now());
+                        }
+                        if at == 0 && count == 1 {
+                            group.communicators()[0].barrier().unwrap();
+                        } else {
+                            group.each(0..count, |ranks, _| ranks.barrier()).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// A rank outside the group is told of a call that will not come, too.
+#[test]
+fn a_call_that_a_rank_of_a_group_leaves_out_is_found_outside() {
+    let id = &CommunicatorId::new();
+    let begun = Instant::now();
+    let errors = thread::scope(|scope| {
+        let outside = scope.spawn(|| {
+            let mut ranks = Communicator::join(&context(), id, 0, 3).unwrap();
+            mistake(ranks.barrier())
+        });
+        let mut group = Group::join(&[context(), context()], id, 1, 3).unwrap();
+        let leaves_out = group.each(0..2, |ranks, number| if number == 1 { Ok(()) } else { ranks.barrier() });
+        [outside.join().unwrap(), mistake(leaves_out)]
+    });
+    for error in errors {
+        let CollectiveError::Stuck(states) = &error else { panic!("{error}") };
+        assert!(states.to_string().contains("rank 2 makes no call since join (call 0"), "{states}");
+    }
+    assert!(begun.elapsed().as_secs_f64() < SOON_SECONDS);
+}
+
 #[test]
 fn a_panic_goes_on_when_all_have_ended() {
     for unchecked in [false, true] {

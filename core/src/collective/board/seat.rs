@@ -1,5 +1,7 @@
 //! The seats of a board: who sits there, and what it is doing.
 
+use std::sync::Arc;
+
 use super::{Agreement, Given};
 use crate::collective::RankCall;
 
@@ -19,8 +21,8 @@ pub(super) struct Seat {
     pub(super) last: Option<RankCall>,
     pub(super) at: At,
     pub(super) given: Given,
-    /// It makes no call before all that wait are told so: [`Board::rest`](super::Board::rest).
-    pub(super) rests: bool,
+    /// It makes no call before the calls of these ranks have ended: [`Board::rest`](super::Board::rest).
+    pub(super) rests: Option<Arc<[usize]>>,
 }
 
 /// The identity of a rank.
@@ -56,8 +58,11 @@ impl Seat {
         matches!(self.at, At::Gone(_))
     }
 
-    /// Whether nobody else's call can go on by it before its own program does something.
-    pub(super) fn is_still(&self) -> bool {
-        self.call().is_some() || self.is_gone() || self.rests
+    /// Whether nobody else's call can go on by it before a program does something, its own or another's.
+    pub(super) fn is_still(&self, seats: &[Self]) -> bool {
+        let waits = |rank: &usize| seats.get(*rank).is_some_and(|seat| seat.call().is_some());
+        let rests = self.rests.as_ref();
+        // If none of the ranks that it rests for waits, the thread of all of them goes on, and may make its call.
+        self.call().is_some() || self.is_gone() || rests.is_some_and(|ranks| ranks.iter().any(waits))
     }
 }

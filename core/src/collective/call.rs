@@ -5,6 +5,18 @@ use std::{fmt, sync::Arc};
 use super::{Combination, RowCounts};
 use crate::{CallSite, type_name::without_paths};
 
+/// Bytes of a name that ranks compare. Messages between processes carry no more.
+pub(super) const MOST_NAME_BYTES: usize = 512;
+
+/// The part of a name that ranks compare: whole characters, and [`MOST_NAME_BYTES`] at most.
+pub(super) fn compared(name: &str) -> &str {
+    let mut len = name.len().min(MOST_NAME_BYTES);
+    while !name.is_char_boundary(len) {
+        len -= 1;
+    }
+    &name[..len]
+}
+
 /// A call of one rank.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -95,7 +107,9 @@ impl RankCall {
     pub(super) fn agrees_with(&self, other: &Self) -> bool {
         let same = self.is_of_two() || (self.operation, self.peer) == (other.operation, other.peer);
         same && self.combination == other.combination
-            && (self.element_type, self.count) == (other.element_type, other.count)
+            // The other call may have come in a message, which carries no more of the name.
+            && compared(self.element_type) == compared(other.element_type)
+            && self.count == other.count
             // Types of one name need not be one type.
             && self.item_bytes == other.item_bytes
     }
@@ -215,5 +229,18 @@ mod tests {
         assert!(!one.agrees_with(&other));
         other.item_bytes = 1;
         assert!(one.agrees_with(&other));
+    }
+
+    #[test]
+    fn names_are_compared_as_far_as_messages_carry_them() {
+        let long: &'static str = "Ä".repeat(MOST_NAME_BYTES).leak();
+        let [mut here, mut elsewhere, mut other] = [(); 3].map(|()| RankCall::new("all_gather", 0));
+        here.element_type = long;
+        elsewhere.element_type = compared(long);
+        assert_eq!(elsewhere.element_type.len(), MOST_NAME_BYTES);
+        assert_eq!(compared(&format!("x{long}")).len(), MOST_NAME_BYTES - 1, "half a character is left out");
+        assert!(here.agrees_with(&elsewhere) && elsewhere.agrees_with(&here));
+        other.element_type = &long[..MOST_NAME_BYTES - 2];
+        assert!(!here.agrees_with(&other) && !elsewhere.agrees_with(&other));
     }
 }

@@ -1,6 +1,8 @@
 //! Ranks that find each other over the network, and who is kept out. Here all are threads: each has a connection of its own.
 
 use std::{
+    any::type_name,
+    num::Wrapping,
     thread,
     time::{Duration, Instant},
 };
@@ -65,6 +67,27 @@ fn calls_that_differ_are_told_to_all_with_their_lines() {
                 || text.contains("remote.rs:")
         );
     }
+}
+
+/// Messages carry only the beginning of a name as long.
+#[test]
+fn types_of_long_names_agree() {
+    type Three<T> = Wrapping<Wrapping<Wrapping<T>>>;
+    type Long = Three<Three<Three<Three<Three<Three<u32>>>>>>;
+    assert!(type_name::<Long>().len() > 512);
+    on_each(3, TIME_LIMIT, |mut ranks, context| {
+        let (stream, rank) = (context.stream().unwrap(), ranks.rank());
+        let own = Array::<Long, _>::zeros(&stream, &[2]).unwrap();
+        assert_eq!(ranks.all_gather(&stream, &own).unwrap().shape(), [3, 2]);
+        // Other types differ at once, and are told.
+        let other = Array::<[Long; 1], _>::zeros(&stream, &[2]).unwrap();
+        let outcome = if rank == 2 {
+            ranks.all_gather(&stream, &other).map(drop)
+        } else {
+            ranks.all_gather(&stream, &own).map(drop)
+        };
+        assert!(matches!(mistake(outcome), CollectiveError::Disagree(_)));
+    });
 }
 
 #[test]

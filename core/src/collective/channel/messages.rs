@@ -6,11 +6,11 @@ use super::{
     bytes::{Garbled, Reader, Writer},
     limits::{MOST_GIVEN, MOST_PROCESSES},
     words::{
-        read_call, read_counts, read_error, read_limit, short, text, write_call, write_counts, write_error,
+        read_call, read_counts, read_error, read_limit, text, write_call, write_counts, write_error,
         write_limit,
     },
 };
-use crate::collective::{CollectiveError, RankCall};
+use crate::collective::{CollectiveError, RankCall, call::compared};
 
 /// Bytes of a message of a rank.
 pub(super) const MOST_REQUEST: usize = MOST_GIVEN + (8 << 10);
@@ -81,7 +81,10 @@ impl Request {
         match self {
             Self::Join(join) => {
                 to = Writer::of(0);
-                to.u64(join.board).usize(join.rank).usize(join.ranks).bytes(short(join.backend).as_bytes());
+                to.u64(join.board)
+                    .usize(join.rank)
+                    .usize(join.ranks)
+                    .bytes(compared(join.backend).as_bytes());
                 write_call(to.u64(join.process.get()).u64(join.context), &join.call);
             }
             Self::Agree { call, color, given } => {

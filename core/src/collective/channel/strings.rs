@@ -5,10 +5,13 @@
 
 use std::{collections::BTreeSet, sync::Mutex};
 
-use crate::{collective::call::Place, lock::lock};
+use crate::{
+    collective::call::{MOST_NAME_BYTES, Place},
+    lock::lock,
+};
 
 /// Bytes of a text. The names of longer types are cut by whoever sends them.
-pub(super) const MOST_BYTES: usize = 512;
+pub(super) const MOST_BYTES: usize = MOST_NAME_BYTES;
 /// Texts that are kept.
 const MOST_TEXTS: usize = 4096;
 /// Places that are kept. Later ones are unknown.

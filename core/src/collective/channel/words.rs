@@ -8,18 +8,9 @@ use super::{
     strings::{self, MOST_BYTES},
 };
 use crate::{
-    collective::{CollectiveError, Combination, RankCall, RankState, RankStates, RowCounts},
+    collective::{CollectiveError, Combination, RankCall, RankState, RankStates, RowCounts, call::compared},
     processes::ProcessError,
 };
-
-/// A text of at most [`MOST_BYTES`]. The rest is not compared.
-pub(super) fn short(text: &str) -> &str {
-    let mut len = text.len().min(MOST_BYTES);
-    while !text.is_char_boundary(len) {
-        len -= 1;
-    }
-    &text[..len]
-}
 
 pub(super) fn text(of: &mut Reader<'_>) -> Result<&'static str, Garbled> {
     strings::kept(of.text(MOST_BYTES)?).ok_or(Garbled)
@@ -39,11 +30,11 @@ const COMBINATIONS: [Combination; 5] =
 
 pub(super) fn write_call(to: &mut Writer, call: &RankCall) {
     let combination = call.combination.and_then(|own| COMBINATIONS.iter().position(|&of| of == own));
-    to.bytes(short(call.operation).as_bytes()).option(combination);
-    to.bytes(short(call.element_type).as_bytes()).usize(call.count).option(call.peer).u64(call.number);
+    to.bytes(compared(call.operation).as_bytes()).option(combination);
+    to.bytes(compared(call.element_type).as_bytes()).usize(call.count).option(call.peer).u64(call.number);
     to.usize(call.item_bytes);
     match call.place() {
-        Some((file, line, column)) => to.u8(1).bytes(short(file).as_bytes()).u32(line).u32(column),
+        Some((file, line, column)) => to.u8(1).bytes(compared(file).as_bytes()).u32(line).u32(column),
         None => to.u8(0),
     };
     match &call.counts {

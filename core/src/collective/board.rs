@@ -4,6 +4,7 @@
 //! until the calls fit, or cannot any more. Ranks are threads of the process of the board; ranks of other processes
 //! have a thread here each that acts for them.
 
+mod parts;
 mod seat;
 
 use std::{
@@ -16,6 +17,7 @@ use super::{
     waits::{Waits, Woke},
 };
 use crate::lock::lock;
+use parts::{Known, Part, Place};
 use seat::{At, Seat};
 pub(super) use seat::{Joiner, Leaving};
 
@@ -40,6 +42,8 @@ struct State {
     closed: Option<CollectiveError>,
     /// Ranks that are told of it, whatever they are doing.
     watchers: Vec<(usize, Weak<dyn Told>)>,
+    /// The boards of splits, as long as anybody has them.
+    parts: Vec<Known>,
 }
 
 /// Is told that a communicator is over, once, by whichever thread ended it. It does not wait for other ranks.
@@ -182,6 +186,27 @@ impl Board {
             state.break_with(CollectiveError::Gone { rank, states }, waits);
         }
         state.settle(waits);
+        let parts: Vec<_> = state.parts.iter().filter_map(|part| part.of(rank)).collect();
+        drop(state);
+        waits.changed(&self.changed);
+        self.tell();
+        for (board, place) in parts {
+            board.is_not_joined(&place, leaving, waits);
+        }
+    }
+
+    /// A rank has left the board that was split into this one and others. If it has no seat here it takes none any
+    /// more, and those that wait for it are told.
+    fn is_not_joined(&self, place: &Place, leaving: Leaving, waits: &Waits<'_>) {
+        let mut state = lock(&self.state);
+        if state.seats.is_empty() {
+            state.seats.resize_with(place.ranks, Seat::default);
+        }
+        // One that came first may have told another number of ranks.
+        let Some(seat) = state.seats.get_mut(place.rank).filter(|seat| seat.joiner.is_none()) else { return };
+        seat.at = At::Gone(leaving);
+        let states = state.states();
+        state.break_with(CollectiveError::Gone { rank: place.rank, states }, waits);
         drop(state);
         waits.changed(&self.changed);
         self.tell();
@@ -321,21 +346,16 @@ impl State {
             .then(|| self.seats.iter_mut().map(|seat| mem::take(&mut seat.given.bytes)).collect());
         let colors: Vec<Option<usize>> = self.seats.iter().map(|seat| seat.given.color).collect();
         let counts: Vec<_> = self.seats.iter().filter_map(|seat| seat.call()?.counts.clone()).collect();
-        let mut boards: Vec<(usize, Arc<Board>)> = Vec::new();
+        let parts = if operation == "split" { parts::parts(&colors) } else { Vec::new() };
         for (rank, seat) in self.seats.iter_mut().enumerate() {
-            let group = colors[rank].filter(|_| operation == "split").map(|color| {
-                let of_color =
-                    |others: &[Option<usize>]| others.iter().filter(|&&other| other == Some(color)).count();
-                let known = boards.iter().find(|(of, _)| *of == color).map(|(_, board)| Arc::clone(board));
-                let board = known.unwrap_or_else(|| {
-                    let board = Arc::default();
-                    boards.push((color, Arc::clone(&board)));
-                    board
-                });
-                (board, of_color(&colors[..rank]), of_color(&colors))
-            });
+            let place = parts.iter().find_map(|part| Some((part, part.place(rank)?)));
+            let group = place.map(|(part, place)| (Arc::clone(&part.board), place.rank, place.ranks));
             let received = counts.iter().map(|of| of.sent_to(rank).len()).collect();
             seat.at = At::Agreed(Agreement { number, group, given: Option::clone(&given), received });
+        }
+        if operation == "split" {
+            self.parts.retain(Known::is_there);
+            self.parts.extend(parts.into_iter().map(Part::known));
         }
     }
 

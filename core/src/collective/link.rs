@@ -214,7 +214,7 @@ mod tests {
     use std::{sync::mpsc, thread, time::Duration};
 
     use super::*;
-    use crate::collective::CommunicatorId;
+    use crate::collective::{CommunicatorId, RankState};
 
     const LIMIT: Duration = Duration::from_secs(30);
 
@@ -271,6 +271,27 @@ mod tests {
                 on_each(&ids, |rank, together| (rank != 1).then(|| together.gather(b"x").unwrap_err()));
             for error in errors.into_iter().flatten() {
                 assert!(matches!(error, CollectiveError::Gone { rank: 1, .. }), "{error}");
+            }
+        }
+    }
+
+    /// The others wait for it at the board of the split, or come there later.
+    #[test]
+    fn who_leaves_before_it_joins_its_split_is_gone_there() {
+        for ids in ids() {
+            let errors = on_each(&ids, |rank, together| {
+                let call = RankCall::new("split", 1);
+                let waits = Waits::new(&call, None, Some(LIMIT));
+                let given = Given { color: Some(0), bytes: Vec::new() };
+                let (way, own, ranks) = together.link.agree(&call, given, &waits).unwrap().group.unwrap();
+                assert_eq!((own, ranks), (rank, 3));
+                // The one that leaves does nothing more.
+                let join = RankCall::new("join", 0);
+                (rank != 1).then(|| way.join((own, ranks), ("host", rank), &join, &waits).err().unwrap())
+            });
+            for error in errors.into_iter().flatten() {
+                let CollectiveError::Gone { rank: 1, states } = &error else { panic!("{error}") };
+                assert_eq!(states.iter().nth(1), Some(&RankState::Dropped));
             }
         }
     }

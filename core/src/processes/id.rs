@@ -84,7 +84,7 @@ impl CommunicatorId {
             ))
         };
         let (board, place) = read().ok_or(ProcessError::NoId)?;
-        Ok(Self::of_remote(Remote { find: Arc::new(Known(place)), board }, TIME_LIMIT))
+        Ok(Self::of_remote(Remote::new(Arc::new(Known(place)), board), TIME_LIMIT))
     }
 }
 

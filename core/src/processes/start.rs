@@ -64,7 +64,7 @@ impl Launched {
             }
             Meeting::File { job } => {
                 let find = Arc::new(InFile(published::path(job)));
-                Ok(CommunicatorId::of_remote(Remote { find, board: 0 }, time_limit))
+                Ok(CommunicatorId::of_remote(Remote::new(find, 0), time_limit))
             }
             Meeting::At { host, port } => {
                 let address = AtAddress { host: host.clone(), port: *port, secret: self.secret.clone() };
@@ -72,7 +72,7 @@ impl Launched {
                     // Without one it would be refused until the time limit.
                     address.secret(address.is_local())?;
                     let find = Arc::new(address);
-                    return Ok(CommunicatorId::of_remote(Remote { find, board: 0 }, time_limit));
+                    return Ok(CommunicatorId::of_remote(Remote::new(find, 0), time_limit));
                 }
                 let listener = address.listen().map_err(|error| {
                     ProcessError::system(format!("listen at {}", address.address()), &error)

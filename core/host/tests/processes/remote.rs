@@ -214,6 +214,29 @@ fn splits_of_splits_work_and_outlive_what_they_came_from() {
     }
 }
 
+/// Nobody compares calls any more when rank 0 has left, so those that join a split then are told.
+#[test]
+fn who_joins_a_split_that_rank_0_has_left_is_told_at_once() {
+    for _ in 0..20 {
+        let begun = Instant::now();
+        let errors = on_each(3, TIME_LIMIT, |mut ranks, _| match ranks.rank() {
+            0 => ranks.split(None).map(drop),
+            _ => ranks.split(Some(0)).map(drop),
+        });
+        assert!(errors[0].is_ok());
+        for error in errors.into_iter().skip(1).filter(Result::is_err).map(mistake) {
+            // The rank that finds this first leaves the split, and the other may be told of that instead.
+            let is_due = match &error {
+                CollectiveError::Processes(told) => **told == ProcessError::NoService,
+                CollectiveError::Gone { states, .. } => states.iter().any(|of| *of == RankState::Dropped),
+                _ => false,
+            };
+            assert!(is_due, "{error}");
+        }
+        assert!(begun.elapsed() < TIME_LIMIT / 2);
+    }
+}
+
 /// A rank as a launcher would start it, with a secret or none.
 fn launched(rank: usize, port: u16, host: &str, secret: Option<&str>) -> Launched {
     let (rank, port) = (rank.to_string(), port.to_string());

@@ -6,7 +6,10 @@ use std::{
     fmt, io,
     net::{Shutdown, TcpStream},
     num::NonZeroU64,
-    sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak},
+    sync::{
+        Arc, Condvar, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -43,6 +46,8 @@ pub(crate) struct Client {
     changed: Condvar,
     /// The key of the ranks of the board, and whether all are on this machine.
     joined: OnceLock<([u8; 32], bool)>,
+    /// Whether the thread that reads has ended.
+    is_over: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -54,8 +59,6 @@ struct State {
     watcher: Option<Weak<dyn Told>>,
     /// Whether this side said goodbye.
     left: bool,
-    /// Whether the thread that reads has ended.
-    ended: bool,
 }
 
 /// A call that all have made, where the new communicator of a split has a number.
@@ -78,7 +81,7 @@ impl Client {
         let process = process()?;
         let Reached { stream, mut frames, place, time_limit: limit } = remote.reach(time_limit)?;
         // Boards of splits are there, too.
-        let remote = &Remote { find: Arc::new(Known(place)), board: remote.board };
+        let remote = &Remote::new(Arc::new(Known(place)), remote.board);
         let broken = |error: io::Error| remote.unreachable(&error.to_string());
         frames.allow(most_answer(ranks));
         stream.set_read_timeout(Some(pause(limit))).map_err(broken)?;
@@ -92,6 +95,7 @@ impl Client {
             state: Mutex::default(),
             changed: Condvar::new(),
             joined: OnceLock::new(),
+            is_over: Arc::default(),
         });
         let of_thread = Arc::clone(&client);
         thread::Builder::new()
@@ -142,7 +146,10 @@ impl Client {
         let request = Request::Agree { call: call.clone(), color: given.color, given: given.bytes };
         match self.ask(&request, call)? {
             Answer::Agreed { number, group, given, received } => {
-                let remote = |board| Remote { find: Arc::clone(&self.remote.find), board };
+                let remote = |board| {
+                    let (find, is_over) = (Arc::clone(&self.remote.find), Arc::clone(&self.is_over));
+                    Remote { find, board, is_over }
+                };
                 let group = group.map(|(board, rank, ranks)| (remote(board), rank, ranks));
                 Ok(Agreed { number, group, given: given.map(Into::into), received })
             }
@@ -162,7 +169,7 @@ impl Client {
         if self.say(&Request::Leave { panicked }).is_ok() {
             let ends = Instant::now() + GOODBYE_LIMIT;
             let mut state = lock(&self.state);
-            while !state.ended {
+            while !self.is_over.load(SeqCst) {
                 let left = ends.saturating_duration_since(Instant::now());
                 if left.is_zero() {
                     break;
@@ -288,7 +295,7 @@ impl Client {
         if !left && state.failed.is_none() {
             state.failed = Some(self.gone(&state, how));
         }
-        state.ended = true;
+        self.is_over.store(true, SeqCst);
         drop(state);
         drop(self.stream.shutdown(Shutdown::Both));
         self.changed.notify_all();

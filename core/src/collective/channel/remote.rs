@@ -3,7 +3,10 @@
 use std::{
     fmt, io,
     net::{SocketAddr, TcpStream},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -65,6 +68,8 @@ pub(crate) struct Remote {
     pub(crate) find: Arc<dyn Find>,
     /// The number of the board.
     pub(crate) board: u64,
+    /// Whether the service is gone that was there when the board was made.
+    pub(super) is_over: Arc<AtomicBool>,
 }
 
 /// A service that has said its first word.
@@ -78,7 +83,13 @@ pub(super) struct Reached {
 }
 
 impl Remote {
-    /// Connects, again and again until the time limit has passed. Only who has another secret is told at once.
+    /// The way to a board of a service that may not be there yet.
+    pub(crate) fn new(find: Arc<dyn Find>, board: u64) -> Self {
+        Self { find, board, is_over: Arc::default() }
+    }
+
+    /// Connects, again and again until the time limit has passed. Only who has another secret is told at once, and who
+    /// comes when the service is over.
     pub(super) fn reach(&self, time_limit: Duration) -> Result<Reached, ProcessError> {
         let ends = Instant::now().checked_add(time_limit);
         let mut pause = PAUSES[0];
@@ -88,6 +99,9 @@ impl Remote {
                 Err(error @ ProcessError::Refused { .. }) if !self.find.may_be_old() => return Err(error),
                 Err(error) => error,
             };
+            if self.is_over.load(SeqCst) {
+                return Err(ProcessError::NoService);
+            }
             if ends.is_some_and(|ends| Instant::now() + pause >= ends) {
                 return Err(error);
             }
@@ -133,10 +147,7 @@ fn come_in(address: &SocketAddr, secret: &Secret) -> Result<Reached, Failed> {
 mod tests {
     use std::{
         net::TcpListener,
-        sync::{
-            Mutex,
-            atomic::{AtomicUsize, Ordering::SeqCst},
-        },
+        sync::{Mutex, atomic::AtomicUsize},
     };
 
     use super::*;
@@ -150,7 +161,7 @@ mod tests {
 
     fn remote(address: SocketAddr, secret: &Secret) -> Remote {
         let place = Place { addresses: vec![address], secret: secret.clone() };
-        Remote { find: Arc::new(Known(place)), board: 0 }
+        Remote::new(Arc::new(Known(place)), 0)
     }
 
     #[test]
@@ -175,6 +186,22 @@ mod tests {
         assert_eq!(reached.time_limit, ATTEMPT);
         // Nothing that came with the first word is lost.
         assert_eq!(reached.frames.next().unwrap(), Some(Answer::Pong.encode()));
+    }
+
+    #[test]
+    fn who_comes_when_the_service_is_over_is_told_at_once() {
+        // Nobody listens there any more.
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let remote = remote(address, &Secret::new(b"of the test"));
+        let reach = |limit| remote.reach(limit).map(|reached| reached.time_limit).unwrap_err();
+        // It may come yet.
+        let unreachable = reach(Duration::from_millis(50));
+        assert!(matches!(unreachable, ProcessError::Unreachable { .. }), "{unreachable}");
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| reach(Duration::from_secs(600)));
+            remote.is_over.store(true, SeqCst);
+            assert_eq!(waits.join().unwrap(), ProcessError::NoService);
+        });
     }
 
     #[test]

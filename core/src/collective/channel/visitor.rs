@@ -248,14 +248,17 @@ mod tests {
     use std::{net::TcpListener, num::NonZeroU64};
 
     use super::*;
-    use crate::collective::channel::{Known, Remote, Service, remote::Reached, secret::Secret};
+    use crate::collective::{
+        RankState,
+        channel::{Known, Remote, Service, remote::Reached, secret::Secret},
+    };
 
     const LIMIT: Duration = Duration::from_secs(20);
 
     fn service() -> (Service, Remote) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let service = Service::start(listener, Secret::new(b"of the test"), LIMIT).unwrap();
-        let remote = Remote { find: Arc::new(Known(service.place())), board: 0 };
+        let remote = Remote::new(Arc::new(Known(service.place())), 0);
         (service, remote)
     }
 
@@ -271,7 +274,8 @@ mod tests {
     }
 
     fn agree(reached: &Reached, call: RankCall) {
-        let request = Request::Agree { call, color: None, given: Vec::new() };
+        let color = (call.operation == "split").then_some(0);
+        let request = Request::Agree { call, color, given: Vec::new() };
         frames::send(&reached.stream, &request.encode()).unwrap();
     }
 
@@ -322,6 +326,30 @@ mod tests {
         for joined in &mut joined {
             let answer = heard(joined);
             assert!(matches!(answer, Ok(Answer::Agreed { .. })), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_lost_before_it_joins_its_split_is_lost_there() {
+        let (_service, remote) = service();
+        let mut joined = [0, 1, 2].map(|rank| join(&remote, rank, 3, RankCall::new("join", 0)));
+        for joined in &mut joined {
+            assert!(matches!(heard(joined), Ok(Answer::Joined { .. })));
+            agree(joined, RankCall::new("split", 1));
+        }
+        let boards = joined.each_mut().map(|joined| match heard(joined) {
+            Ok(Answer::Agreed { group: Some((board, _, 3)), .. }) => board,
+            other => panic!("{other:?}"),
+        });
+        let child = Remote { board: boards[0], ..remote };
+        let mut first = join(&child, 0, 3, RankCall::new("join", 0));
+        let [_zero, one, _two] = joined;
+        drop(one);
+        let mut last = join(&child, 2, 3, RankCall::new("join", 0));
+        for joined in [&mut first, &mut last] {
+            let Ok(Answer::Failed(error)) = heard(joined) else { panic!("it waits for the lost rank") };
+            let CollectiveError::Gone { rank: 1, states } = &error else { panic!("{error}") };
+            assert_eq!(states.iter().nth(1), Some(&RankState::Lost));
         }
     }
 }

@@ -83,6 +83,7 @@ mod place;
 mod recorded;
 mod reduced;
 mod rendezvous;
+mod seated;
 mod transfers;
 mod waits;
 mod watcher;

@@ -13,6 +13,7 @@ use super::{
     exchange::Combinings,
     link::{Agreement, Gathering, Link},
     numbers::Numbers,
+    seated::Seated,
     waits::Waits,
     watcher::Watcher,
 };
@@ -117,13 +118,9 @@ impl<D: Collects> Communicator<D> {
         let gathering =
             Gathering { link: &link, turns: turns.as_deref(), time_limit, calls: AtomicU64::new(0) };
         let joining = Joining { backend, place: id.0.place(), together: &gathering, rank, ranks, time_limit };
-        let raw = match device.join(&joining) {
-            Ok(raw) => Arc::new(raw),
-            Err(error) => {
-                link.leave(false, &waits);
-                return Err(error);
-            }
-        };
+        let seated = Seated::new(&link, &waits);
+        let raw = Arc::new(device.join(&joining)?);
+        seated.stays();
         // Where a backend decides which rank runs, none of them waits on its own.
         let watcher = turns.is_none().then(|| Arc::new(Watcher::<D>::new(context, &raw)));
         if let Some(watcher) = &watcher {

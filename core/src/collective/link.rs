@@ -211,10 +211,14 @@ impl Together for Gathering<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::mpsc, thread, time::Duration};
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+        sync::{Barrier, mpsc},
+        thread,
+    };
 
     use super::*;
-    use crate::collective::{CommunicatorId, RankState};
+    use crate::collective::{CommunicatorId, RankState, seated::Seated};
 
     const LIMIT: Duration = Duration::from_secs(30);
 
@@ -292,6 +296,37 @@ mod tests {
             for error in errors.into_iter().flatten() {
                 let CollectiveError::Gone { rank: 1, states } = &error else { panic!("{error}") };
                 assert_eq!(states.iter().nth(1), Some(&RankState::Dropped));
+            }
+        }
+    }
+
+    #[test]
+    fn who_does_not_come_to_its_part_leaves() {
+        for (panics, due) in [(false, RankState::Dropped), (true, RankState::Panicked)] {
+            for ids in ids() {
+                let all_told = Barrier::new(3);
+                let told = on_each(&ids, |rank, together| {
+                    if rank != 1 {
+                        let error = together.gather(b"x").unwrap_err();
+                        all_told.wait();
+                        return Some(error);
+                    }
+                    let call = RankCall::new("join", 0);
+                    let waits = Waits::new(&call, None, None);
+                    let joins = || {
+                        let _seated = Seated::new(together.link, &waits);
+                        if panics {
+                            resume_unwind(Box::new("on purpose"));
+                        }
+                    };
+                    assert_eq!(catch_unwind(AssertUnwindSafe(joins)).is_err(), panics);
+                    all_told.wait();
+                    None
+                });
+                for error in told.into_iter().flatten() {
+                    let CollectiveError::Gone { rank: 1, states } = &error else { panic!("{error}") };
+                    assert_eq!(states.iter().nth(1), Some(&due));
+                }
             }
         }
     }

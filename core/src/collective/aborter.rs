@@ -19,7 +19,8 @@ pub struct Aborter<D: Collects> {
 
 impl<D: Collects> Aborter<D> {
     /// Ends the communicator for all ranks: their calls that wait fail, and so do later ones. Exchanges
-    /// that all ranks have come to are carried out. Does not block.
+    /// that all ranks have come to are carried out, unless they are by NCCL or [between processes on the
+    /// CPU](crate::manual::_j_collectives#mistakes) and not over. Does not block.
     pub fn abort(&self) {
         let call = RankCall::new("abort", 0);
         let waits = Waits::new(&call, self.turns.as_deref(), None);

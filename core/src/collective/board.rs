@@ -38,15 +38,18 @@ struct State {
     agreed: u64,
     /// The first mistake: no call succeeds any more.
     broken: Option<CollectiveError>,
+    /// The first mistake that leaves exchanges undone that all have come to.
+    cut_off: Option<CollectiveError>,
     /// Why no more calls come: one that would wait fails.
     closed: Option<CollectiveError>,
-    /// Ranks that are told of it, whatever they are doing.
-    watchers: Vec<(usize, Weak<dyn Told>)>,
+    /// Ranks that are told of it, whatever they are doing, and whether they have been.
+    watchers: Vec<(usize, Weak<dyn Told>, bool)>,
     /// The boards of splits, as long as anybody has them.
     parts: Vec<Known>,
 }
 
-/// Is told that a communicator is over, once, by whichever thread ended it. It does not wait for other ranks.
+/// Is told that a communicator is over, by whichever thread ended it: once, and a second time if exchanges are left undone
+/// later. It does not wait for other ranks.
 pub(super) trait Told: Send + Sync {
     fn told(&self, error: &CollectiveError);
 }
@@ -179,9 +182,11 @@ impl Board {
     /// have been in the middle of an exchange.
     pub(super) fn leave(&self, rank: usize, leaving: Leaving, waits: &Waits<'_>) {
         let mut state = lock(&self.state);
-        state.watchers.retain(|(of, _)| *of != rank);
+        state.watchers.retain(|(of, ..)| *of != rank);
         state.seats[rank].at = At::Gone(leaving);
-        if matches!(leaving, Leaving::Lost) && !state.is_over() {
+        // A broken board compares no calls any more, so no call would tell of the panic.
+        let is_panic = matches!(leaving, Leaving::Panicked) && state.broken.is_some();
+        if is_panic || matches!(leaving, Leaving::Lost) && !state.is_over() {
             let states = state.states();
             state.break_with(CollectiveError::Gone { rank, states }, waits);
         }
@@ -225,7 +230,7 @@ impl Board {
 
     /// Tells `who` when the communicator is over, at once if it is. It is not told after its rank has left.
     pub(super) fn watch(&self, rank: usize, who: Weak<dyn Told>) {
-        lock(&self.state).watchers.push((rank, who));
+        lock(&self.state).watchers.push((rank, who, false));
         self.tell();
     }
 
@@ -249,10 +254,17 @@ impl Board {
     /// Tells the ranks that watch, if the communicator is over. No lock is held meanwhile.
     fn tell(&self) {
         let mut state = lock(&self.state);
-        let Some(error) = state.broken.clone() else { return };
-        let watchers = mem::take(&mut state.watchers);
+        let is_last = state.cut_off.is_some();
+        let Some(error) = state.cut_off.clone().or_else(|| state.broken.clone()) else { return };
+        let told = |(_, watcher, told): &mut (_, Weak<dyn Told>, _)| {
+            (is_last || !mem::replace(told, true)).then(|| watcher.upgrade()).flatten()
+        };
+        let watchers: Vec<_> = state.watchers.iter_mut().filter_map(told).collect();
+        if is_last {
+            state.watchers.clear();
+        }
         drop(state);
-        for watcher in watchers.iter().filter_map(|(_, watcher)| watcher.upgrade()) {
+        for watcher in watchers {
             watcher.told(&error);
         }
     }
@@ -360,6 +372,9 @@ impl State {
     }
 
     fn break_with(&mut self, error: CollectiveError, waits: &Waits<'_>) {
+        if self.cut_off.is_none() && error.cuts_off() {
+            self.cut_off = Some(error.clone());
+        }
         if self.broken.is_none() {
             waits.found(&error);
             self.broken = Some(error);

@@ -274,6 +274,11 @@ impl<D: Collects> Communicator<D> {
         // No call of a stand-in asks other ranks.
         if self.part.is_none() {
             self.own_numbers.get_or_insert_default();
+            self.watcher.iter().for_each(|watcher| watcher.unchecked());
+            if self.link.broken().is_some() {
+                // The board, which lets no rank come to an exchange any more, is not asked from here on.
+                self.context.device().abort(&self.raw);
+            }
         }
         self
     }
@@ -323,7 +328,9 @@ impl<D: Collects> Communicator<D> {
         match self.link.agree(call, given, &waits) {
             Ok(agreement) => Ok(agreement),
             Err(error) => {
-                self.context.device().abort(&self.raw);
+                if error.cuts_off() || self.is_unchecked() {
+                    self.context.device().abort(&self.raw);
+                }
                 Err(error.of(self.context.0.backend(), call.operation))
             }
         }

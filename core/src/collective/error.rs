@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::RankStates;
+use super::{RankState, RankStates};
 use crate::{function::ElementType, processes::ProcessError};
 
 /// Why a call of several ranks failed.
@@ -88,6 +88,13 @@ impl From<ProcessError> for CollectiveError {
 }
 
 impl CollectiveError {
+    /// Whether a rank may leave exchanges undone that all have come to. One that drops its communicator has enqueued its
+    /// part in each.
+    pub(super) fn cuts_off(&self) -> bool {
+        let Self::Gone { rank, states } = self else { return true };
+        states.iter().nth(*rank) != Some(&RankState::Dropped)
+    }
+
     /// The state of each rank, for errors that are about calls of several.
     #[must_use]
     pub fn states(&self) -> Option<&RankStates> {

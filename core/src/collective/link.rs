@@ -156,7 +156,7 @@ impl Link {
     }
 
     /// The error of all calls from now on.
-    fn broken(&self) -> Option<CollectiveError> {
+    pub(super) fn broken(&self) -> Option<CollectiveError> {
         match self {
             Self::Here { board, .. } => board.broken(),
             Self::There(client) => client.failed(),

@@ -3,6 +3,7 @@
 use std::{
     any::type_name,
     num::Wrapping,
+    sync::Barrier,
     thread,
     time::{Duration, Instant},
 };
@@ -117,6 +118,48 @@ fn a_rank_that_panics_is_gone() {
     });
     let CollectiveError::Gone { rank: 1, states } = errors[0].as_ref().unwrap() else { panic!("{errors:?}") };
     assert_eq!(states.iter().nth(1), Some(&RankState::Panicked));
+}
+
+/// Rank 2 leaves and rank 3 misses it, while elements are on their way from rank 0 to rank 1.
+#[test]
+fn an_exchange_that_all_have_come_to_is_carried_out_when_others_leave() {
+    const LEN: usize = 4 << 20;
+    let mut seen = 0;
+    for round in 0..20 {
+        let (begin, end) = (Barrier::new(4), Barrier::new(3));
+        let outcomes = on_each(4, TIME_LIMIT, |mut ranks, context| {
+            let rank = ranks.rank();
+            let stream = context.stream()?;
+            let mut own = Array::<u64, _>::zeros(&stream, &[if rank < 2 { LEN } else { 1 }])?;
+            if rank == 2 {
+                drop(ranks);
+                begin.wait();
+                return Ok(());
+            }
+            begin.wait();
+            let outcome = match rank {
+                0 => ranks.send(&stream, 1, &own),
+                1 => ranks.receive_into(&stream, 0, &mut own),
+                _ => {
+                    // The others come to their exchange meanwhile, or they do not.
+                    (0..20 * round).for_each(|_| thread::yield_now());
+                    ranks.barrier()
+                }
+            };
+            end.wait();
+            outcome
+        });
+        let [sent, received, _, missed] = <[_; 4]>::try_from(outcomes).unwrap();
+        let missed = mistake(missed);
+        let CollectiveError::Gone { rank: 2, states } = &missed else { panic!("{missed}") };
+        let came = |(state, operation): (&RankState, &str)| matches!(state, RankState::Away(call) if call.operation == operation);
+        if states.iter().zip(["send", "receive"]).all(came) {
+            sent.unwrap();
+            received.unwrap();
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "they have come to it by then");
 }
 
 #[test]

@@ -183,13 +183,11 @@ impl Client {
     /// Tells `who` when the communicator is over, at once if it is.
     pub(in crate::collective) fn watch(&self, who: Weak<dyn Told>) {
         let mut state = lock(&self.state);
-        let Some(error) = state.failed.clone() else {
-            state.watcher = Some(who);
-            return;
-        };
+        state.watcher = Some(who);
+        let error = state.failed.clone();
         drop(state);
-        if let Some(who) = who.upgrade() {
-            who.told(&error);
+        if let Some(error) = error {
+            self.tell(&error);
         }
     }
 
@@ -279,8 +277,8 @@ impl Client {
             match Answer::decode(&frame) {
                 Ok(Answer::Pong) => {}
                 Ok(Answer::Told(error)) => {
-                    self.fail(error);
-                    self.tell();
+                    self.fail(error.clone());
+                    self.tell(&error);
                 }
                 Ok(Answer::Bye) => break (RankState::Dropped, false),
                 Ok(answer) => {
@@ -292,8 +290,9 @@ impl Client {
         };
         let mut state = lock(&self.state);
         let left = state.left;
-        if !left && state.failed.is_none() {
-            state.failed = Some(self.gone(&state, how));
+        let error = self.gone(&state, how);
+        if !left {
+            state.failed.get_or_insert_with(|| error.clone());
         }
         self.is_over.store(true, SeqCst);
         drop(state);
@@ -301,7 +300,7 @@ impl Client {
         self.changed.notify_all();
         // Exchanges are under way that rank 0 has done its part in, if it said goodbye.
         if is_sudden && !left {
-            self.tell();
+            self.tell(&error);
         }
     }
 
@@ -309,13 +308,11 @@ impl Client {
         self.say(&Request::Ping)
     }
 
-    /// Tells who watches that the communicator is over. No lock is held meanwhile.
-    fn tell(&self) {
-        let mut state = lock(&self.state);
-        let (watcher, error) = (state.watcher.take(), state.failed.clone());
-        drop(state);
-        if let (Some(watcher), Some(error)) = (watcher.and_then(|watcher| watcher.upgrade()), error) {
-            watcher.told(&error);
+    /// Tells who watches that the communicator is over, or that exchanges are left undone. No lock is held meanwhile.
+    fn tell(&self, error: &CollectiveError) {
+        let watcher = lock(&self.state).watcher.clone();
+        if let Some(watcher) = watcher.and_then(|watcher| watcher.upgrade()) {
+            watcher.told(error);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! other work.
 //!
 //! Expected values come from Rust's standard library, from tables, or from the naive evaluator
-//! here, never from core.
+//! here, never from core. One exception: `logaddexp` is a composition of `exp` and `log1p`, which are core's.
 
 mod floats;
 mod halves;

@@ -112,6 +112,7 @@ impl MockDevice {
         let turns = Turns::new(ranks, self.shared().machine(), self.shared().rank_time_limit());
         let ids = Arc::default();
         let is_quiet = panics::is_quiet();
+        self.shared().engine().start_ranks(ranks);
         let first: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
         let outcomes: Vec<Option<R>> = thread::scope(|scope| {
             let start = |number: usize| {
@@ -127,6 +128,7 @@ impl MockDevice {
             let threads: Vec<_> = (0..ranks).map(start).collect();
             threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
         });
+        self.shared().engine().end_ranks();
         if let Some(panic) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
             resume_unwind(panic);
         }

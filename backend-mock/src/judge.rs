@@ -140,6 +140,18 @@ impl Judge {
         self.profile_clocks.set_host(host);
     }
 
+    /// Notes that the first host starts the hosts of this many ranks.
+    pub(crate) fn start_hosts(&mut self, count: usize) {
+        self.lanes.start_hosts(count);
+        self.profile_clocks.start_hosts(count);
+    }
+
+    /// Notes that the hosts of all ranks have ended, and the first host goes on.
+    pub(crate) fn end_hosts(&mut self) {
+        self.lanes.end_hosts();
+        self.profile_clocks.end_hosts();
+    }
+
     /// Sets the order between the next operation and operations of blocking streams.
     pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
         self.barrier = barrier;

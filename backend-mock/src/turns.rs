@@ -144,9 +144,14 @@ impl State {
 }
 
 impl Turn {
-    /// Lets another rank go on, if the schedule likes, and waits until it is this rank's turn.
+    /// Lets another rank go on, if the schedule likes, and waits until it is this rank's turn. A rank
+    /// that has ended has no turn; handles of it are used by whoever has one.
     pub(crate) fn pass(&self) {
-        let state = self.of.until(self.of.state(), self.rank);
+        let state = self.of.state();
+        if matches!(state.ranks[self.rank], RankAt::Ended | RankAt::Panicked) {
+            return;
+        }
+        let state = self.of.until(state, self.rank);
         if state.is_free || !matches!(state.ranks[self.rank], RankAt::Runs) {
             return;
         }

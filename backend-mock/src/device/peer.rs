@@ -62,8 +62,10 @@ unsafe impl PeerAccess for MockDevice {
     #[track_caller]
     fn copy_from_peer(&self, stream: &MockStream, op: &CopyOp<'_, MockBuffer>) -> Result<()> {
         let peer = &op.src().shared;
+        // The peer may be of another rank, whose turn is not passed on here.
         let let_in = |peer: &Shared| {
-            self.is_beside(peer) && peer.engine().is_let_into(self.info().ordinal, peer.info().ordinal)
+            let own = || self.shared().engine();
+            self.is_beside(peer) && own().is_let_into(self.info().ordinal, peer.info().ordinal)
         };
         if !Arc::ptr_eq(peer, self.shared()) && !let_in(peer) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation: "copy_from_peer" });

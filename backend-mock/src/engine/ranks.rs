@@ -37,6 +37,16 @@ impl Engine {
         self.chooser.choose(Choice::Call, ways)
     }
 
+    /// Notes that a program starts this many ranks.
+    pub(crate) fn start_ranks(&mut self, count: usize) {
+        self.judge.start_hosts(count);
+    }
+
+    /// Notes that all ranks have ended, and the program has waited for that.
+    pub(crate) fn end_ranks(&mut self) {
+        self.judge.end_hosts();
+    }
+
     /// Says which host makes the calls that follow.
     pub(crate) fn set_host(&mut self, host: usize) {
         self.judge.set_host(host);

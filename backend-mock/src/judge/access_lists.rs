@@ -1,7 +1,7 @@
 //! Lists of the accesses that may still conflict. Each access is kept once for all bytes that it
 //! touched.
 
-use super::clock::{Clock, Position};
+use super::{clock::Position, lanes::Lanes};
 use crate::finding::{Access, Operation};
 
 /// The number of links at which the first sweep removes those that no longer matter.
@@ -98,18 +98,18 @@ impl AccessLists {
         self.links.len() >= self.sweep_at
     }
 
-    /// Forgets accesses that the host knows, or that no shadow has any more. `shadows` must be all
+    /// Forgets accesses that all hosts know, or that no shadow has any more. `shadows` must be all
     /// shadows.
     pub(super) fn sweep<'a, S: HasLists + 'a>(
         &mut self,
-        host: &Clock,
+        lanes: &Lanes,
         shadows: impl Iterator<Item = &'a mut S>,
     ) {
         let mut swept = Self::default();
         let mut lists = vec![None; self.links.len()];
         let mut cells = 0;
         for shadow in shadows {
-            shadow.replace(|list| self.moved(list, &mut swept, host, &mut lists));
+            shadow.replace(|list| self.moved(list, &mut swept, lanes, &mut lists));
             cells += shadow.len();
         }
         // A sweep visits all cells, so the next one comes only after a number of operations in
@@ -123,15 +123,16 @@ impl AccessLists {
         &self,
         list: List,
         swept: &mut Self,
-        host: &Clock,
+        lanes: &Lanes,
         lists: &mut [Option<Option<List>>],
     ) -> Option<List> {
         if let Some(known) = lists[list.0] {
             return known;
         }
         let Link { note, before } = self.links[list.0];
-        let before = before.and_then(|before| self.moved(before, swept, host, lists));
-        let moved = if host.knows(note.position) { before } else { Some(swept.list(note, before)) };
+        let before = before.and_then(|before| self.moved(before, swept, lanes, lists));
+        let is_known = lanes.all_hosts_know(note.position);
+        let moved = if is_known { before } else { Some(swept.list(note, before)) };
         lists[list.0] = Some(moved);
         moved
     }

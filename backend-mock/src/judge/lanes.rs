@@ -135,20 +135,40 @@ impl Lanes {
         &self.hosts[self.host]
     }
 
+    /// Whether every host has waited for an operation. Then everything that is issued from now on
+    /// comes after it.
+    pub(super) fn all_hosts_know(&self, position: Position) -> bool {
+        self.hosts.iter().all(|host| host.knows(position))
+    }
+
     /// The host that makes the calls.
     pub(super) fn current_host(&self) -> usize {
         self.host
     }
 
-    /// Sets the host that makes the following calls.
+    /// Sets the host that makes the following calls. Handles of a rank that has ended are used by the
+    /// first host.
     pub(super) fn set_host(&mut self, host: usize) {
+        let host = if host < self.hosts.len() { host } else { 0 };
         if self.host != host {
-            if self.hosts.len() <= host {
-                self.hosts.resize_with(host + 1, Clock::default);
-            }
             self.host = host;
             self.host_version += 1;
         }
+    }
+
+    /// Notes that the first host starts the hosts of this many ranks: each knows what it knows.
+    pub(super) fn start_hosts(&mut self, count: usize) {
+        self.set_host(0);
+        let first = self.hosts[0].clone();
+        self.hosts = vec![first; count.max(1)];
+    }
+
+    /// Notes that all other hosts have ended, and the first one has waited for that.
+    pub(super) fn end_hosts(&mut self) {
+        self.set_host(0);
+        let others = self.hosts.split_off(1);
+        others.iter().for_each(|host| self.hosts[0].join(host));
+        self.host_version += 1;
     }
 
     pub(super) fn record(

@@ -89,6 +89,14 @@ impl ProfileClocks {
         self.0.iter_mut().for_each(|clocks| clocks.lanes.set_host(host));
     }
 
+    pub(super) fn start_hosts(&mut self, count: usize) {
+        self.0.iter_mut().for_each(|clocks| clocks.lanes.start_hosts(count));
+    }
+
+    pub(super) fn end_hosts(&mut self) {
+        self.0.iter_mut().for_each(|clocks| clocks.lanes.end_hosts());
+    }
+
     pub(super) fn issue(&mut self, lane: usize, barrier: Barrier) {
         for ClocksOfProfile { profile, lanes, .. } in &mut self.0 {
             lanes.issue(lane);

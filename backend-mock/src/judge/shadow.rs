@@ -9,6 +9,7 @@ use super::{
     bytes::Bytes,
     cells::{Cell, Cells, NewCells},
     clock::Clock,
+    lanes::Lanes,
     strided::{Parts, Strided, first_range},
 };
 
@@ -25,8 +26,8 @@ pub(crate) struct Conflict {
 /// one that is kept:
 /// - a write replaces everything that is ordered before it;
 /// - a read replaces reads that are ordered before it;
-/// - everything that the host has waited for is ordered before everything that is issued from now
-///   on.
+/// - everything that all hosts have waited for is ordered before everything that is issued from now
+///   on. What one of several hosts has waited for may race with the work of another host.
 ///
 /// So each byte keeps at most two accesses for each stream, and a shadow does not grow with the
 /// number of operations.
@@ -184,37 +185,33 @@ pub(super) struct Visitor<'a> {
     alone: List,
     /// The clock of the operation.
     clock: &'a Clock,
-    /// The clock of the host.
-    host: &'a Clock,
+    lanes: &'a Lanes,
     /// The conflicts found so far.
     conflicts: Vec<Conflict>,
 }
 
 impl<'a> Visitor<'a> {
-    pub(super) fn new(
-        note: ListedAccess,
-        access_lists: &'a mut AccessLists,
-        clock: &'a Clock,
-        host: &'a Clock,
-    ) -> Self {
+    pub(super) fn new(note: ListedAccess, access_lists: &'a mut AccessLists, lanes: &'a Lanes) -> Self {
         let alone = access_lists.list(note, None);
-        Self { access_lists, note, alone, clock, host, conflicts: Vec::new() }
+        let clock = lanes.clock(note.position.lane);
+        Self { access_lists, note, alone, clock, lanes, conflicts: Vec::new() }
     }
 
     /// Visits bytes of a cell, beginning with `first`: adds the accesses it races with. Returns the
     /// accesses to keep for these bytes.
     fn meet(&mut self, accesses: List, first: Range<usize>) -> List {
-        let (clock, host, writes, of_pageable) =
-            (self.clock, self.host, self.note.writes(), self.note.of_pageable);
+        let (clock, lanes, writes, of_pageable) =
+            (self.clock, self.lanes, self.note.writes(), self.note.of_pageable);
         // Pageable memory may be read before earlier operations of the stream, if the host has not
         // waited for them.
-        let known = if of_pageable { host } else { clock };
+        let known = if of_pageable { lanes.host() } else { clock };
         find_conflicts(self.access_lists, accesses, writes, known, first, &mut self.conflicts);
         let matters = |earlier: &ListedAccess| {
             // Under some profiles such a read is over when its call returns, while earlier accesses
             // are not.
             let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
-            !(if takes_place { clock } else { host }).knows(earlier.position)
+            let position = earlier.position;
+            !(takes_place && clock.knows(position)) && !lanes.all_hosts_know(position)
         };
         match self.access_lists.kept(accesses, &matters) {
             None => self.alone,

@@ -128,7 +128,6 @@ impl Judge {
         position: Position,
         pageable: bool,
     ) -> Option<Box<Finding>> {
-        let (clock, host) = (self.lanes.clock(position.lane), self.lanes.host());
         let mut race: Option<Box<Finding>> = None;
         for (at, Touch { place, bytes, access }) in touches.iter().enumerate() {
             let of_pageable = pageable && (*place, *access) == (Place::Host, Access::Read);
@@ -139,7 +138,7 @@ impl Judge {
                 Place::Host => Some(&mut self.host.shadow),
             };
             let Some(shadow) = shadow else { continue };
-            let conflicts = shadow.touch(bytes, Visitor::new(note, &mut self.access_lists, clock, host));
+            let conflicts = shadow.touch(bytes, Visitor::new(note, &mut self.access_lists, &self.lanes));
             let found =
                 self.conflict(Code::Race, operation, *access, of_pageable, conflicts, |bytes| match place {
                     Place::Device(id) => self.device_name(*id),
@@ -151,7 +150,7 @@ impl Judge {
             };
         }
         if self.access_lists.are_many() {
-            self.access_lists.sweep(host, self.device.shadows_mut().chain([&mut self.host.shadow]));
+            self.access_lists.sweep(&self.lanes, self.device.shadows_mut().chain([&mut self.host.shadow]));
         }
         race
     }

@@ -4,6 +4,7 @@
 mod allocated_at;
 mod bounded;
 mod cluster;
+mod cluster_peers;
 mod cluster_recorded;
 mod declared;
 mod default_streams;

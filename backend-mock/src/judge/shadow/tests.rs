@@ -10,16 +10,19 @@ use crate::{
     rng::SplitMix64,
 };
 
-/// Random accesses on three lanes, with waits and sweeps, are compared with a list of all accesses
-/// to each byte. Forgetting an access must not hide a race.
+/// Random accesses on three lanes, of one to three hosts, with waits and sweeps, are compared with a
+/// list of all accesses to each byte. Forgetting an access must not hide a race.
 #[test]
 fn finds_races_where_a_list_for_each_byte_has_some() {
     let (mut rng, mut races, mut sweeps) = (SplitMix64::new(3), 0, 0);
-    for _ in 0..100 {
+    for round in 0..150 {
         let (mut lanes, mut access_lists, mut shadow) =
             (Lanes::default(), AccessLists::default(), Shadow::default());
+        let hosts = 1 + round % 3;
+        lanes.start_hosts(hosts);
         let mut all: Vec<(Bytes, ListedAccess)> = Vec::new();
         for number in 0..200 {
+            lanes.set_host(rng.below(hosts));
             let lane = rng.below(3);
             let position = lanes.issue(lane);
             let location = Location::caller();
@@ -36,8 +39,8 @@ fn finds_races_where_a_list_for_each_byte_has_some() {
                     let bytes: Bytes =
                         (0..1 + rng.below(4)).map(|k| start + k * stride..start + k * stride + 5).collect();
                     let note = ListedAccess::new(position, operation, access);
-                    let (clock, host) = (lanes.clock(lane), lanes.host());
-                    let found = shadow.touch(&bytes, Visitor::new(note, &mut access_lists, clock, host));
+                    let clock = lanes.clock(lane);
+                    let found = shadow.touch(&bytes, Visitor::new(note, &mut access_lists, &lanes));
                     let races_with = |(other, earlier): &&(Bytes, ListedAccess)| {
                         (note.writes() || earlier.writes())
                             && !clock.knows(earlier.position)
@@ -50,7 +53,7 @@ fn finds_races_where_a_list_for_each_byte_has_some() {
                     races += found.len();
                     all.push((bytes, note));
                     if rng.below(10) == 0 {
-                        access_lists.sweep(host, std::iter::once(&mut shadow));
+                        access_lists.sweep(&lanes, std::iter::once(&mut shadow));
                         sweeps += 1;
                     }
                 }
@@ -80,7 +83,7 @@ fn halves_race_with_themselves_and_not_with_each_other() {
             argument: None,
         };
         let note = ListedAccess::new(position, operation, Access::Write);
-        shadow.touch(bytes, Visitor::new(note, &mut access_lists, lanes.clock(lane), lanes.host()))
+        shadow.touch(bytes, Visitor::new(note, &mut access_lists, &lanes))
     };
     assert_eq!(write(0, 0, &half(0)), []);
     assert_eq!(write(1, 1, &half(4)), []);
@@ -103,15 +106,33 @@ fn a_sweep_keeps_what_may_still_race() {
                 Operation { number: number as u64, kind: "fill", stream: Some(0), location, argument: None };
             let note = ListedAccess::new(position, operation, Access::Write);
             let bytes = Bytes::range(8 * number..8 * number + 4);
-            shadow.touch(&bytes, Visitor::new(note, &mut access_lists, lanes.clock(0), lanes.host()));
+            shadow.touch(&bytes, Visitor::new(note, &mut access_lists, &lanes));
         }
         assert!(access_lists.are_many());
         if waits {
             lanes.host_waited_for_lane(0);
         }
-        access_lists.sweep(lanes.host(), std::iter::once(&mut shadow));
+        access_lists.sweep(&lanes, std::iter::once(&mut shadow));
         assert_eq!(shadow.len(), if waits { 0 } else { 100 });
         assert!(!access_lists.are_many());
+    }
+}
+
+/// What one of two hosts has waited for is kept, until the other has waited for it, too.
+#[test]
+fn an_access_is_forgotten_when_all_hosts_know_it() {
+    let (mut lanes, mut access_lists, mut shadow) =
+        (Lanes::default(), AccessLists::default(), Shadow::default());
+    lanes.start_hosts(2);
+    let location = Location::caller();
+    let operation = Operation { number: 0, kind: "fill", stream: Some(0), location, argument: None };
+    let note = ListedAccess::new(lanes.issue(0), operation, Access::Write);
+    shadow.touch(&Bytes::range(0..8), Visitor::new(note, &mut access_lists, &lanes));
+    for (host, due) in [(0, 1), (1, 0)] {
+        lanes.set_host(host);
+        lanes.host_waited_for_lane(0);
+        access_lists.sweep(&lanes, std::iter::once(&mut shadow));
+        assert_eq!(shadow.len(), due, "host {host} has waited");
     }
 }
 
@@ -142,23 +163,23 @@ fn the_next_sweep_is_put_off_by_the_number_of_cells() {
             Operation { number: number as u64, kind: "fill", stream: Some(0), location, argument: None };
         let note = ListedAccess::new(lanes.issue(0), operation, Access::Write);
         let bytes = Bytes::range(8 * number..8 * number + 4);
-        shadow.touch(&bytes, Visitor::new(note, access_lists, lanes.clock(0), lanes.host()));
+        shadow.touch(&bytes, Visitor::new(note, access_lists, &lanes));
     };
     for shadow in &mut shadows {
         (0..1000).for_each(|number| touch(&mut access_lists, shadow, number));
     }
     // The host has waited for nothing.
-    let host = Clock::default();
-    access_lists.sweep(&host, shadows.iter_mut());
+    let none = Lanes::default();
+    access_lists.sweep(&none, shadows.iter_mut());
     assert_eq!(access_lists.counts(), (2000, 4000), "twice the links");
     // One list for all cells: few links, and the same number of cells.
     let mut one = AccessLists::default();
     let operation = Operation { number: 0, kind: "fill", stream: Some(0), location, argument: None };
     let list = one.list(ListedAccess::new(lanes.issue(0), operation, Access::Write), None);
     shadows.iter_mut().for_each(|shadow| shadow.replace(|_| Some(list)));
-    one.sweep(&host, shadows.iter_mut());
+    one.sweep(&none, shadows.iter_mut());
     assert_eq!(one.counts(), (1, 250), "an eighth of the cells");
-    one.sweep(&host, shadows[..1].iter_mut());
+    one.sweep(&none, shadows[..1].iter_mut());
     assert_eq!(one.counts(), (1, 125));
 }
 
@@ -196,7 +217,7 @@ fn an_access_takes_the_place_of_what_is_ordered_before_it() {
             let (number, location) = (number as u64, Location::caller());
             let operation = Operation { number, kind: "copy", stream: Some(lane), location, argument: None };
             let note = ListedAccess { of_pageable, ..ListedAccess::new(position, operation, access) };
-            let visitor = Visitor::new(note, &mut access_lists, lanes.clock(lane), lanes.host());
+            let visitor = Visitor::new(note, &mut access_lists, &lanes);
             let conflicts = shadow.touch(&Bytes::range(8..9), visitor);
             found = conflicts.iter().map(|conflict| conflict.with.operation.number).collect();
         }
@@ -215,7 +236,7 @@ fn forgotten_bytes_race_with_nothing() {
         let position = lanes.issue(lane);
         let operation = Operation { number, kind: "fill", stream: Some(lane), location, argument: None };
         let note = ListedAccess::new(position, operation, Access::Write);
-        let visitor = Visitor::new(note, &mut access_lists, lanes.clock(lane), lanes.host());
+        let visitor = Visitor::new(note, &mut access_lists, &lanes);
         let conflicts = shadow.touch(&Bytes::range(bytes), visitor);
         conflicts.iter().map(|conflict| conflict.with.operation.number).collect::<Vec<_>>()
     };

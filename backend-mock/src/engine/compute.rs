@@ -79,6 +79,15 @@ impl Elements {
         ByteSet::strided(self.first_byte(), self.item_bytes, axes)
     }
 
+    /// The bytes of the first rows, or of all if there are not as many.
+    pub(super) fn first_rows(&self, rows: usize) -> ByteSet {
+        let extent = self.layout.shape().first().copied().unwrap_or(0);
+        match self.layout.slice_axis(0, ..rows.min(extent)) {
+            Ok(layout) => Self { layout, ..*self }.bytes(),
+            Err(_) => ByteSet::default(),
+        }
+    }
+
     pub(super) fn reach(&self, access: Access) -> Reach {
         Reach { buffer: self.buffer, span_bytes: self.span_bytes(), access }
     }

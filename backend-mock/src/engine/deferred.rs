@@ -1,4 +1,5 @@
-//! Lookups that operations do when they run: the bytes that scatters left without a value.
+//! Lookups that operations do when they run: the bytes that scatters and counted results left without a
+//! value.
 
 use super::{Engine, Work};
 use crate::{
@@ -31,8 +32,10 @@ impl Engine {
                 _ => missing.push((id, unput)),
             }
         }
-        if let Work::Gather(gathered) = &mut op.work {
-            gathered.set_put(put);
+        match &mut op.work {
+            Work::Gather(gathered) => gathered.set_put(put.into_iter().next().map(|(_, bytes)| bytes)),
+            Work::Order(ordered) => ordered.set_put(put),
+            _ => {}
         }
         let found = |(of, bytes): (BufferId, ByteSet)| {
             let first = bytes.first_common(&bytes)?;

@@ -76,6 +76,14 @@ impl Footprint for Work {
         }
     }
 
+    fn partial(&self) -> SmallVec<[usize; 1]> {
+        match self {
+            Self::Gather(gathered) if gathered.is_scatter() => smallvec![gathered.written_touch()],
+            Self::Order(ordered) => ordered.partial(),
+            _ => SmallVec::new(),
+        }
+    }
+
     fn argument(&self, at: usize) -> Option<&'static str> {
         let Self::Launch(kernel) = self else { return None };
         kernel.argument(at)

@@ -179,6 +179,11 @@ impl Gathered {
         self.sides().into_iter().map(touch).collect()
     }
 
+    /// The position among its touches of the elements that it writes.
+    pub(super) fn written_touch(&self) -> usize {
+        self.sides().len() - 1
+    }
+
     /// Notes the bytes that have no value now: which elements are gathered is known only when it
     /// runs, and by then more may have been written.
     pub(super) fn note_missing(&mut self, judge: &Judge) {

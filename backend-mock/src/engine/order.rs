@@ -11,7 +11,11 @@ use devarray::{
 use smallvec::SmallVec;
 
 use super::{Memory, reach::Reach, side::Side};
-use crate::{allocation::Allocated, finding::Access, judge::Touch};
+use crate::{
+    allocation::Allocated,
+    finding::Access,
+    judge::{ByteSet, Touch},
+};
 
 /// A call and its operands.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub(crate) struct Ordered {
     /// Distinguishes this launch from others, also from gathers.
     number: u64,
     len_bytes: usize,
+    /// For results of which it may write only some rows: the touch, and the bytes that had no value before.
+    put: SmallVec<[(usize, ByteSet); 1]>,
 }
 
 fn side_of(side: &OrderSide<'_, impl Allocated>) -> Side {
@@ -39,6 +45,7 @@ impl Ordered {
             count: op.count().map(side_of),
             number: op.number(),
             len_bytes: op.len_bytes(),
+            put: SmallVec::new(),
         }
     }
 
@@ -74,6 +81,44 @@ impl Ordered {
     /// Whether a touch is of the array that elements are put into, which is both read and written.
     pub(super) fn is_in_place(&self, touch: usize) -> bool {
         matches!(self.call, Call::Put { .. }) && touch == 0
+    }
+
+    /// Whether the number of rows that it writes of a result is known only when it runs.
+    fn is_counted(&self, number: usize) -> bool {
+        match self.call {
+            Call::Unique => number != 2,
+            Call::NonZero => true,
+            _ => false,
+        }
+    }
+
+    /// The results that have elements: the position among the touches, the number, and the side.
+    fn touched_results(&self) -> impl Iterator<Item = (usize, usize, &Side)> {
+        let inputs = self.inputs.iter().filter(|side| side.elements.is_some()).count();
+        let results = self.results.iter().enumerate();
+        let results = results.filter_map(|(number, side)| Some((number, side.as_ref()?)));
+        let results = results.filter(|(_, side)| side.elements.is_some());
+        results.enumerate().map(move |(at, (number, side))| (inputs + at, number, side))
+    }
+
+    /// The touches of which it may leave out rows.
+    pub(super) fn partial(&self) -> SmallVec<[usize; 1]> {
+        let counted = self.touched_results().filter(|&(_, number, _)| self.is_counted(number));
+        counted.map(|(at, ..)| at).collect()
+    }
+
+    pub(super) fn set_put(&mut self, put: SmallVec<[(usize, ByteSet); 1]>) {
+        self.put = put;
+    }
+
+    /// Notes the bytes that have a value now, and the bytes that could have got one and did not.
+    fn note_given(&self, memory: &mut Memory, rows: usize) {
+        for (at, missing) in &self.put {
+            let of = self.touched_results().find(|(touch, ..)| touch == at);
+            let Some(elements) = of.and_then(|(_, _, side)| side.elements.as_ref()) else { continue };
+            let Some(unput) = memory.unput_mut(elements.buffer) else { continue };
+            *unput = unput.with(missing).without(&elements.first_rows(rows));
+        }
     }
 
     /// Runs the whole call. Returns the first index that is out of range.
@@ -112,14 +157,10 @@ impl Ordered {
         let rows = usize::try_from(i64::from_le_bytes(count)).unwrap_or(0);
         for (number, (side, result)) in self.results.iter().zip(&written).enumerate() {
             let (Some(side), Some((bytes, _))) = (side, result) else { continue };
-            let counted = match self.call {
-                Call::Unique => number != 2,
-                Call::NonZero => true,
-                _ => false,
-            };
             let room = side.layout.shape().first().copied().unwrap_or(0);
-            side.write(memory, bytes, counted.then_some(rows.min(room)));
+            side.write(memory, bytes, self.is_counted(number).then_some(rows.min(room)));
         }
+        self.note_given(memory, rows);
         if let Some(side) = &self.count {
             side.write(memory, &count, None);
         }

@@ -1,8 +1,8 @@
 //! Bytes for which it is known only at run time whether they have a value.
 //!
-//! When a scatter runs, its indices and its mask decide which elements it writes. From its
-//! enqueueing on, bytes in its reach that had no value count as initialized, but are marked as
-//! perhaps uninitialized. Operations that are enqueued later note which of the marked bytes they
+//! When a scatter runs, its indices and its mask decide which elements it writes; a call that counts
+//! its rows writes only these. From its enqueueing on, bytes in its reach that had no value count as
+//! initialized, but are marked as perhaps uninitialized. Operations that are enqueued later note which of the marked bytes they
 //! read, and look them up when they run: they run after the scatter, unless they race with it. A
 //! copy carries the mark along; any other write gives its bytes a certain value again.
 
@@ -23,8 +23,9 @@ pub(crate) struct DeferredCheck {
     /// The bytes that it reads and that may have no value: the number of the touch, the memory, the
     /// bytes.
     pub(crate) read: SmallVec<[(usize, BufferId, Bytes); 1]>,
-    /// For a scatter that could give bytes a value: the bytes that certainly had none before.
-    pub(crate) put: Option<Bytes>,
+    /// Writes that may leave bytes out, and could give some a value: the number of the touch, and the
+    /// bytes that certainly had none before.
+    pub(crate) put: SmallVec<[(usize, Bytes); 1]>,
 }
 
 impl Judge {
@@ -34,7 +35,8 @@ impl Judge {
         work: &dyn Footprint,
         operation: Operation,
     ) -> Option<Box<DeferredCheck>> {
-        if !self.on || !(self.device.has_maybe_initialized || is_scatter(work)) {
+        let partial = work.partial();
+        if !self.on || !self.device.has_maybe_initialized && partial.is_empty() {
             return None;
         }
         let touches = work.touches();
@@ -45,30 +47,39 @@ impl Judge {
             }
             _ => None,
         });
-        let (read, put) = (read.collect::<SmallVec<_>>(), self.put(work, &touches));
-        let put = put.filter(|(missing, maybe)| !missing.is_empty() || !maybe.is_empty());
-        let put = put.map(|(missing, _)| missing);
-        (!read.is_empty() || put.is_some()).then(|| Box::new(DeferredCheck { operation, read, put }))
+        let put = partial.into_iter().filter_map(|at| {
+            let (missing, maybe) = self.put(touches.get(at)?)?;
+            (!missing.is_empty() || !maybe.is_empty()).then_some((at, missing))
+        });
+        let (read, put) = (read.collect::<SmallVec<_>>(), put.collect::<SmallVec<_>>());
+        (!read.is_empty() || !put.is_empty()).then(|| Box::new(DeferredCheck { operation, read, put }))
     }
 
-    /// The bytes that an operation writes, but may leave without a value.
-    pub(super) fn maybe_initialized_by(&self, work: &dyn Footprint, touches: &[Touch]) -> Bytes {
-        match (work.kind(), touches.first()) {
+    /// The bytes of a touch that an operation writes, but may leave without a value.
+    pub(super) fn maybe_initialized_by(
+        &self,
+        kind: Kind<'_>,
+        touches: &[Touch],
+        at: usize,
+        is_partial: bool,
+    ) -> Bytes {
+        match (kind, touches.first()) {
             (Kind::Copy(plan), Some(Touch { place: Place::Device(from), bytes, .. })) => {
                 propagated_by(plan, &self.maybe_initialized(*from, bytes))
             }
-            _ => {
-                let put = self.put(work, touches);
+            _ if is_partial => {
+                let put = self.put(&touches[at]);
                 put.map_or_else(Bytes::default, |(missing, maybe)| missing.with(&maybe))
             }
+            _ => Bytes::default(),
         }
     }
 
-    /// The bytes that a scatter may give a value: those that certainly have none, and those that
-    /// may have none.
-    fn put(&self, work: &dyn Footprint, touches: &[Touch]) -> Option<(Bytes, Bytes)> {
-        match touches.last() {
-            Some(Touch { place: Place::Device(to), bytes, access: Access::Write }) if is_scatter(work) => {
+    /// The bytes to which a write that may leave bytes out may give a value: those that certainly have
+    /// none, and those that may have none.
+    fn put(&self, touch: &Touch) -> Option<(Bytes, Bytes)> {
+        match touch {
+            Touch { place: Place::Device(to), bytes, access: Access::Write } => {
                 Some((self.missing(*to, bytes), self.maybe_initialized(*to, bytes)))
             }
             _ => None,
@@ -79,11 +90,6 @@ impl Judge {
         let buffer = self.device.buffer(id).filter(|buffer| !buffer.maybe_initialized.is_empty());
         buffer.map_or_else(Bytes::default, |buffer| buffer.maybe_initialized.common(bytes))
     }
-}
-
-/// Whether it may leave out some of the elements that it writes.
-fn is_scatter(work: &dyn Footprint) -> bool {
-    matches!(work.kind(), Kind::Scatter)
 }
 
 /// The bytes to which a copy brings some of the bytes that it reads.

@@ -22,6 +22,10 @@ pub(crate) trait Footprint {
     /// function's result and an input that it replaces.
     fn may_share(&self, before: usize, at: usize) -> bool;
 
+    /// The positions in [`touches`](Self::touches) of writes that may leave out some of their bytes, as it
+    /// turns out at run time: of a scatter, or of a result whose rows are counted.
+    fn partial(&self) -> SmallVec<[usize; 1]>;
+
     /// The name of the kernel argument that belongs to this position in [`touches`](Self::touches).
     fn argument(&self, at: usize) -> Option<&'static str>;
 }

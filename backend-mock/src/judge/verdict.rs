@@ -250,42 +250,31 @@ impl Judge {
 
     /// Notes that the written bytes have a value from now on, or have none if they were copied from
     /// bytes without one.
+    ///
+    /// A kernel may write several memories, and all their bytes have a value afterwards: memory that it
+    /// does not write completely had a value before.
     fn give_values(&mut self, touches: &[Touch], work: &dyn Footprint) {
-        if let Kind::Launch = work.kind() {
-            // It may write several memories, and all their bytes have a value afterwards: memory
-            // that it does not write completely had a value before.
-            return touches.iter().for_each(|touch| self.give_all(touch));
-        }
-        let Some((last, others)) = touches.split_last() else { return };
-        // The count that a selection writes is among these.
-        others.iter().for_each(|touch| self.give_all(touch));
-        let Touch { place: Place::Device(id), bytes, access: Access::Write } = last else { return };
-        let flags = match (work.kind(), touches.first()) {
-            (Kind::Copy(plan), Some(Touch { place: Place::Device(from), bytes: read, .. })) => self
-                .device
-                .buffer(*from)
-                .map_or(Flags::None, |from| flags_propagated(&from.initialized, read, plan)),
-            _ => Flags::All,
-        };
-        let maybe = self.maybe_initialized_by(work, touches);
-        let Some(buffer) = self.device.alive_mut(*id) else { return };
-        buffer.initialized.set(bytes, matches!(flags, Flags::All));
-        if let Flags::Some(some) = flags {
-            buffer.initialized.set(&some, true);
-        }
-        buffer.settle(bytes);
-        if !maybe.is_empty() {
-            buffer.maybe_initialized = buffer.maybe_initialized.with(&maybe);
-            self.device.has_maybe_initialized = true;
-        }
-    }
-
-    /// Notes that the bytes have a value from now on, if they are written.
-    fn give_all(&mut self, touch: &Touch) {
-        if let Touch { place: Place::Device(id), bytes, access: Access::Write } = touch
-            && let Some(buffer) = self.device.alive_mut(*id)
-        {
-            buffer.give(bytes);
+        let (kind, partial) = (work.kind(), work.partial());
+        for (at, touch) in touches.iter().enumerate() {
+            let Touch { place: Place::Device(id), bytes, access: Access::Write } = touch else { continue };
+            let flags = match (kind, touches.first()) {
+                (Kind::Copy(plan), Some(Touch { place: Place::Device(from), bytes: read, .. })) => self
+                    .device
+                    .buffer(*from)
+                    .map_or(Flags::None, |from| flags_propagated(&from.initialized, read, plan)),
+                _ => Flags::All,
+            };
+            let maybe = self.maybe_initialized_by(kind, touches, at, partial.contains(&at));
+            let Some(buffer) = self.device.alive_mut(*id) else { continue };
+            buffer.initialized.set(bytes, matches!(flags, Flags::All));
+            if let Flags::Some(some) = flags {
+                buffer.initialized.set(&some, true);
+            }
+            buffer.settle(bytes);
+            if !maybe.is_empty() {
+                buffer.maybe_initialized = buffer.maybe_initialized.with(&maybe);
+                self.device.has_maybe_initialized = true;
+            }
         }
     }
 }

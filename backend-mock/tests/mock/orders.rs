@@ -2,6 +2,8 @@
 //! operand of each call.
 #![allow(unsafe_code)] // opens unchecked streams, to leave out the waits on purpose
 
+use std::ops::Range;
+
 use devarray::{Array, Context, Result, StreamHandle, order::Side};
 use devarray_mock::{Code, MockDevice, Schedule};
 
@@ -115,5 +117,64 @@ fn a_call_that_does_not_wait_races() -> Result<()> {
             assert_eq!(found, [Code::Race], "{}, fills first: {fills_first}", case.name);
         }
     }
+    Ok(())
+}
+
+/// The bytes of the findings of a program, all of bytes without a value.
+fn missing(program: impl FnOnce(&Stream) -> Result<()>) -> Result<Vec<Range<usize>>> {
+    let device = MockDevice::new();
+    program(&Context::new(device.clone())?.stream()?)?;
+    let findings = device.report().findings;
+    assert!(findings.iter().all(|finding| finding.code == Code::Uninitialized), "{findings:?}");
+    Ok(findings.into_iter().map(|finding| finding.bytes).collect())
+}
+
+/// Finds 3 distinct elements in room for 10, into new memory or over zeros.
+fn distinct(stream: &Stream, is_new: bool) -> Result<Elements> {
+    let x = Array::from_slice(stream, &[5], &[7_u32, 1, 7, 4, 1])?;
+    let mut rows = if is_new { Array::uninit(stream, &[10])? } else { Array::zeros(stream, &[10])? };
+    let mut count = Array::uninit(stream, &[])?;
+    x.view().unique_into(stream, &mut rows, &mut count)?;
+    assert_eq!(count.item(stream)?, 3);
+    Ok(rows)
+}
+
+/// The rows behind the counted ones never got a value, also where they are copied to.
+#[test]
+fn only_counted_rows_get_a_value() -> Result<()> {
+    let found = missing(|stream| distinct(stream, true)?.to_vec(stream).map(drop))?;
+    assert_eq!(found, [12..40]);
+    let found = missing(|stream| {
+        let rows = distinct(stream, true)?;
+        let mut copied = Array::zeros(stream, &[10])?;
+        copied.view_mut().copy_from(stream, &rows.flip(&[0])?)?;
+        copied.slice_axis(0, 7..)?.to_vec(stream)?;
+        copied.map(stream, |x| x + 1).map(drop)
+    })?;
+    assert_eq!(found, [0..28]);
+    // 4 positions of 2 axes, in room for 6.
+    let found = missing(|stream| {
+        let x = Array::from_slice(stream, &[2, 3], &[1_u8, 0, 1, 1, 0, 1])?;
+        let (mut rows, mut count) = (Array::uninit(stream, &[6, 2])?, Array::uninit(stream, &[])?);
+        x.view().nonzero_into(stream, &mut rows, &mut count)?;
+        rows.slice_axis(0, ..4)?.to_vec(stream)?;
+        rows.to_vec(stream).map(drop)
+    })?;
+    assert_eq!(found, [64..96]);
+    Ok(())
+}
+
+/// The twin: nothing is found in the counted rows, in rows that had a value, or that get one later.
+#[test]
+fn counted_rows_and_others_with_a_value_are_right() -> Result<()> {
+    let found = missing(|stream| {
+        assert_eq!(distinct(stream, true)?.slice_axis(0, ..3)?.to_vec(stream)?, [1, 4, 7]);
+        assert_eq!(distinct(stream, false)?.to_vec(stream)?, [1, 4, 7, 0, 0, 0, 0, 0, 0, 0]);
+        let mut rows = distinct(stream, true)?;
+        rows.view_mut().slice_axis(0, 3..)?.fill(stream, 9)?;
+        assert_eq!(rows.to_vec(stream)?, [1, 4, 7, 9, 9, 9, 9, 9, 9, 9]);
+        Ok(())
+    })?;
+    assert_eq!(found, []);
     Ok(())
 }

@@ -40,7 +40,9 @@ impl Judge {
             return None;
         }
         let touches = work.touches();
-        let read = touches.iter().enumerate().filter_map(|(at, touch)| match touch {
+        // A prefetch moves memory, and reads no values.
+        let reads = !matches!(work.kind(), Kind::Other);
+        let read = touches.iter().enumerate().filter(|_| reads).filter_map(|(at, touch)| match touch {
             Touch { place: Place::Device(id), bytes, access: Access::Read } => {
                 let maybe = self.maybe_initialized(*id, bytes);
                 (!maybe.is_empty()).then_some((at, *id, maybe))

@@ -28,4 +28,5 @@ mod programs;
 mod puts;
 mod schedules;
 mod support;
+mod unified;
 mod words;

@@ -24,12 +24,13 @@ use std::{slice, sync::Arc};
 use crate::{
     Array, ErasedArray, Result,
     allocation::Allocation,
-    backend::{Device, Event, Quiesced},
+    backend::{DeclaredAccess, Device, Event, Quiesced},
     context::ContextCore,
     deferred_drop::Owner,
     hazards::{Position, RecordedEvent},
     layout::{Element, Layout},
     lock::lock,
+    operations::Elements,
 };
 
 pub use managed::ManagedArray;
@@ -79,24 +80,28 @@ impl<T: Element, D: Device> Unified<T, D> {
         self.array.as_erased().allocation()
     }
 
+    #[track_caller]
     fn host(&self) -> Result<&[T]> {
-        settle(self.allocation(), false)?;
+        settle(&self.array.as_erased().elements(), false)?;
         // SAFETY: the memory holds the elements, initialized and aligned (`HostBuffer`), for as
         // long as the array lives. Operations that write it are finished, and new ones need a view
         // from `&mut self`.
         Ok(unsafe { slice::from_raw_parts(self.start.0.cast(), self.array.layout().len()) })
     }
 
+    #[track_caller]
     fn host_mut(&mut self) -> Result<&mut [T]> {
-        settle(self.allocation(), true)?;
+        settle(&self.array.as_erased().elements(), true)?;
         // SAFETY: as in `host`. All operations on it are finished, and new ones need a view, of
         // which none lives.
         Ok(unsafe { slice::from_raw_parts_mut(self.start.0.cast(), self.array.layout().len()) })
     }
 }
 
-/// Waits for operations that are in the way of the host's reading or writing.
-fn settle<D: Device>(memory: &Allocation<D>, write: bool) -> Result<()> {
+/// Waits for operations that are in the way of the host's reading these elements or writing them.
+#[track_caller]
+fn settle<D: Device>(elements: &Elements<'_, D>, write: bool) -> Result<()> {
+    let Elements { allocation: memory, layout, item_bytes } = *elements;
     let core = &memory.core;
     let mut tracker = lock(&core.tracker);
     let pending = tracker.pending(&memory.uses, memory.len_bytes(), write);
@@ -110,7 +115,11 @@ fn settle<D: Device>(memory: &Allocation<D>, write: bool) -> Result<()> {
         core.host_waited(&position);
         wait.covered.add(position.covered);
     }
-    core.program_waited(Quiesced::Done, &wait).into_result()
+    core.program_waited(Quiesced::Done, &wait).into_result()?;
+    if let Some(buffer) = memory.any_buffer().filter(|_| !layout.is_empty()) {
+        core.device.note_host_access(&DeclaredAccess::new(buffer, layout, item_bytes, write));
+    }
+    Ok(())
 }
 
 /// The methods that both kinds have.
@@ -135,6 +144,7 @@ macro_rules! unified_methods {
         /// # Errors
         ///
         /// An operation in flight, or the wait, failed.
+        #[track_caller]
         pub fn host(&self) -> Result<&[T]> {
             self.unified.host()
         }
@@ -146,6 +156,7 @@ macro_rules! unified_methods {
         /// # Errors
         ///
         /// An operation in flight, or the wait, failed.
+        #[track_caller]
         pub fn host_mut(&mut self) -> Result<&mut [T]> {
             self.unified.host_mut()
         }

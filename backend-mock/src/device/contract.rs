@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use devarray::{
     Result,
-    backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
+    backend::{DeclaredAccess, Device, DeviceInfo, HostFlags, MemoryInfo},
 };
 
 use super::{
@@ -53,5 +53,10 @@ unsafe impl Device for MockDevice {
         let kind = HostUse::Pinned(HostFlags::new());
         MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
             .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
+    }
+
+    #[track_caller]
+    fn note_host_access(&self, access: &DeclaredAccess<'_, MockBuffer>) {
+        self.shared.engine().host_touches("host", access, devarray::backend::call_location());
     }
 }

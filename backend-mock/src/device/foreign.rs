@@ -79,11 +79,13 @@ impl MockDevice {
     /// Declares that the host reads these elements in place from now on, and writes them if
     /// `access` says so.
     ///
-    /// Work that conflicts, and that the host has not waited for, is a finding, DA02 or DA03. Does
+    /// Work that conflicts, and that the host has not waited for, is a finding, DA02 or DA03; so are
+    /// bytes without a value that it only reads, DA10. Does
     /// not synchronize: code that lends memory to other code on the host must wait first.
     #[track_caller]
     pub fn lend_to_host(&self, access: &DeclaredAccess<'_, MockBuffer>) {
-        self.shared().engine().host_touches(access, devarray::backend::call_location());
+        let location = devarray::backend::call_location();
+        self.shared().engine().host_touches("lend to host", access, location);
     }
 }
 

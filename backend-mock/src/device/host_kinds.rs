@@ -53,6 +53,8 @@ impl MockDevice {
             capability: Capability::MappedMemory,
         })?;
         let len_bytes = backend::HostBuffer::len_bytes(memory);
+        // Until now the memory was the host's, as elements, also if the device has used it before.
+        engine.give_values(place.buffer);
         Ok(MockBuffer {
             shared: Arc::clone(self.shared()),
             id: place.buffer,

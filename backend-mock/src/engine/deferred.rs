@@ -1,10 +1,10 @@
 //! Lookups that operations do when they run: the bytes that scatters and counted results left without a
 //! value.
 
-use super::{Engine, Work};
+use super::{Engine, Memory, Work};
 use crate::{
     allocation::BufferId,
-    finding::{Access, Code, Finding},
+    finding::{Access, Code, Finding, Operation},
     judge::{ByteSet, DeferredCheck, INITIALIZE, propagated_by},
 };
 
@@ -37,14 +37,23 @@ impl Engine {
             Work::Order(ordered) => ordered.set_put(put),
             _ => {}
         }
-        let found = |(of, bytes): (BufferId, ByteSet)| {
-            let first = bytes.first_common(&bytes)?;
-            let len_bytes = self.memory.place_of(of).map_or(first.end, |(_, len_bytes)| len_bytes);
-            let memory = crate::Memory::Device { id: of, len_bytes };
-            let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, first);
-            Some(op.work.explain(Box::new(finding.note(INITIALIZE.to_owned()))))
-        };
-        let found: Vec<_> = missing.into_iter().filter_map(found).collect();
+        let memory = &self.memory;
+        let found = missing.iter().filter_map(|(of, bytes)| found_missing(memory, operation, *of, bytes));
+        let found: Vec<_> = found.map(|finding| op.work.explain(finding)).collect();
         found.into_iter().for_each(|finding| self.add_finding(Some(finding)));
     }
+}
+
+/// The finding that an operation reads these bytes, which have no value; none without bytes.
+pub(super) fn found_missing(
+    memory: &Memory,
+    operation: Operation,
+    of: BufferId,
+    bytes: &ByteSet,
+) -> Option<Box<Finding>> {
+    let first = bytes.first_common(bytes)?;
+    let len_bytes = memory.place_of(of).map_or(first.end, |(_, len_bytes)| len_bytes);
+    let memory = crate::Memory::Device { id: of, len_bytes };
+    let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, first);
+    Some(Box::new(finding.note(INITIALIZE.to_owned())))
 }

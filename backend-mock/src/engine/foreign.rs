@@ -4,7 +4,7 @@ use std::{ops::Range, panic::Location};
 
 use devarray::backend::DeclaredAccess;
 
-use super::Engine;
+use super::{Engine, deferred::found_missing};
 use crate::allocation::{Allocated, BufferId};
 
 impl Engine {
@@ -19,15 +19,27 @@ impl Engine {
     }
 
     /// Notes that the host itself reads or writes elements of device memory: a finding if work that
-    /// it has not waited for conflicts.
+    /// it has not waited for conflicts, or if it reads bytes that have no value.
     pub(crate) fn host_touches(
         &mut self,
+        kind: &'static str,
         declared: &DeclaredAccess<'_, impl Allocated>,
         location: &'static Location<'static>,
     ) {
-        let operation = self.operation("lend to host", None, location);
+        let operation = self.operation(kind, None, location);
+        let maybe = self.judge.maybe_read_by_host(declared);
         let finding = self.judge.host_touches(declared, operation);
+        let finding = finding.or_else(|| {
+            // The host has waited for the operations that could give these bytes a value.
+            let missing = self.memory.unput_mut(declared.buffer.id())?.common(&maybe);
+            found_missing(&self.memory, operation, declared.buffer.id(), &missing)
+        });
         self.add_finding(finding);
+    }
+
+    /// Notes that all bytes of a memory have a value.
+    pub(crate) fn give_values(&mut self, id: BufferId) {
+        self.judge.give_whole(id);
     }
 
     /// Counts one more user of lent host memory.

@@ -88,7 +88,7 @@ impl Judge {
         }
     }
 
-    fn maybe_initialized(&self, id: BufferId, bytes: &Bytes) -> Bytes {
+    pub(super) fn maybe_initialized(&self, id: BufferId, bytes: &Bytes) -> Bytes {
         let buffer = self.device.buffer(id).filter(|buffer| !buffer.maybe_initialized.is_empty());
         buffer.map_or_else(Bytes::default, |buffer| buffer.maybe_initialized.common(bytes))
     }

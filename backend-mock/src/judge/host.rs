@@ -10,6 +10,7 @@ use super::{
     bytes::Bytes,
     clock::Position,
     declared::bytes_of,
+    initialized::INITIALIZE,
     shadow::{Conflict, Shadow},
 };
 use crate::{
@@ -79,6 +80,13 @@ impl Judge {
         }
     }
 
+    /// Notes that all bytes of a memory have a value.
+    pub(crate) fn give_whole(&mut self, id: BufferId) {
+        if let Some(buffer) = self.device.alive_mut(id) {
+            buffer.give(&Bytes::range(0..buffer.len_bytes));
+        }
+    }
+
     /// Notes that it loses the place: a mistake if an operation that the host has not waited for
     /// uses it.
     pub(crate) fn take_back(&mut self, id: BufferId, operation: Operation) -> Option<Box<Finding>> {
@@ -93,7 +101,8 @@ impl Judge {
     }
 
     /// Notes that the host itself reads or writes device memory in place: a mistake if an operation
-    /// that it has not waited for conflicts, including the allocation. Written bytes have a value.
+    /// that it has not waited for conflicts, including the allocation, or if it only reads and bytes
+    /// have no value. Bytes that it may write have a value afterwards.
     pub(crate) fn host_touches(
         &mut self,
         declared: &DeclaredAccess<'_, impl Allocated>,
@@ -110,10 +119,24 @@ impl Judge {
             conflicts.push(Conflict { with: buffer.alloc, bytes: bytes.span() });
         }
         let finding = self.conflict(code, operation, access, false, conflicts, |_| memory);
-        if let Some(buffer) = self.device.alive_mut(id).filter(|_| declared.write) {
-            buffer.give(&bytes);
+        if declared.write {
+            self.device.alive_mut(id)?.give(&bytes);
+            return finding;
         }
-        finding
+        finding.or_else(|| {
+            let missing = self.device.buffer(id)?.initialized.first_missing(&bytes)?;
+            let finding = Finding::new(Code::Uninitialized, operation, access, memory, missing);
+            Some(Box::new(finding.note(INITIALIZE.to_owned())))
+        })
+    }
+
+    /// The bytes that the host reads in place, and for which only a scatter's run decides whether they
+    /// have a value.
+    pub(crate) fn maybe_read_by_host(&self, declared: &DeclaredAccess<'_, impl Allocated>) -> Bytes {
+        if declared.write || !self.on || !self.device.has_maybe_initialized {
+            return Bytes::default();
+        }
+        self.maybe_initialized(declared.buffer.id(), &bytes_of(declared))
     }
 
     /// Checks an access of the host itself to memory: a mistake if an operation that it has not

@@ -1,11 +1,11 @@
-//! Memory that the host reaches by itself.
+//! Memory that the host reaches by itself: what it reads must have a value, and what it may write has one.
 
 use devarray::{
-    Array, Context, ManagedArray, Result, StreamHandle,
+    Array, Context, ManagedArray, MappedArray, Result, StreamHandle,
     backend::Location,
     gather::{OutOfRange, Repeats},
 };
-use devarray_mock::{Code, Finding, MockDevice};
+use devarray_mock::{Access, Code, Finding, MockDevice};
 
 type Stream = StreamHandle<MockDevice>;
 
@@ -29,6 +29,50 @@ fn put(context: &Context<MockDevice>, stream: &Stream) -> Result<ManagedArray<u3
     let values = Array::from_slice(stream, &[3], &[5_u32, 6, 7])?;
     managed.view_mut().put(stream, &by, &values, 0, OutOfRange::Error, Repeats::None)?;
     Ok(managed)
+}
+
+#[test]
+fn the_host_does_not_read_what_has_no_value() -> Result<()> {
+    let line = line!() + 4;
+    let findings = found(|context, stream| {
+        let mut mapped = MappedArray::zeros(context, &[4])?;
+        mapped.view_mut().copy_from(stream, &Array::<u32, _>::uninit(stream, &[4])?)?;
+        mapped.host().map(drop)
+    })?;
+    assert_eq!(codes(&findings), [Code::Uninitialized]);
+    let Finding { operation, access, bytes, .. } = &findings[0];
+    assert_eq!(
+        (operation.kind, *access, bytes.clone(), operation.location.line()),
+        ("host", Access::Read, 0..16, line)
+    );
+    let findings = found(|context, stream| put(context, stream)?.host().map(drop))?;
+    assert_eq!((codes(&findings), findings[0].bytes.clone()), (vec![Code::Uninitialized], 12..40));
+    Ok(())
+}
+
+/// The twin: what the host may have written has a value.
+#[test]
+fn what_the_host_writes_has_a_value() -> Result<()> {
+    let findings = found(|context, stream| {
+        let mut mapped = MappedArray::zeros(context, &[4])?;
+        assert_eq!(mapped.host()?, [0; 4]);
+        mapped.view_mut().copy_from(stream, &Array::<u32, _>::uninit(stream, &[4])?)?;
+        mapped.host_mut()?.fill(5);
+        assert_eq!(mapped.view().to_vec(stream)?, [5; 4]);
+        mapped.view_mut().copy_from(stream, &Array::<u32, _>::uninit(stream, &[4])?)?;
+        drop(mapped);
+        stream.synchronize()?;
+        // The same memory again, zeroed by the host.
+        let mapped = MappedArray::<u32, _>::zeros(context, &[4])?;
+        assert_eq!(mapped.host()?, [0; 4]);
+        let mut managed = put(context, stream)?;
+        managed.host_mut()?[3..].fill(8);
+        assert_eq!(managed.host()?, [5, 6, 7, 8, 8, 8, 8, 8, 8, 8]);
+        assert_eq!(managed.view().to_vec(stream)?[2..5], [7, 8, 8]);
+        Ok(())
+    })?;
+    assert_eq!(findings, []);
+    Ok(())
 }
 
 /// A prefetch moves memory, and reads no values.

@@ -1,5 +1,5 @@
 //! A device of any backend.
-#![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
+#![allow(unsafe_code)] // implements an unsafe trait by forwarding
 
 mod collect;
 mod compute;
@@ -15,7 +15,7 @@ use std::{fmt, num::NonZeroUsize};
 
 use devarray::{
     Result,
-    backend::{Device, DeviceInfo, MemoryInfo},
+    backend::{DeclaredAccess, Device, DeviceInfo, MemoryInfo},
 };
 
 pub use collect::AnyCommunicator;
@@ -23,7 +23,7 @@ pub use foreign::AnyAdopted;
 pub use host_kinds::AnyRegistration;
 pub use ipc::{AnyExportable, AnyOpened};
 
-use crate::{AnyBuffer, AnyEvent, AnyHostBuffer, AnyStream};
+use crate::{AnyBuffer, AnyEvent, AnyHostBuffer, AnyStream, project::given_to_device};
 
 macro_rules! devices {
     ({} $({ $feature:tt $variant:ident $field:ident $as:ident $device:ty, $name:literal })*) => {
@@ -127,6 +127,15 @@ unsafe impl Device for AnyDevice {
     #[track_caller]
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<AnyHostBuffer> {
         on_each!((Self, self, device) => device.alloc_host(len_bytes).map(AnyHostBuffer::from))
+    }
+
+    #[inline]
+    #[track_caller]
+    fn note_host_access(&self, access: &DeclaredAccess<'_, AnyBuffer>) {
+        on_each!((Self, self, device) => {
+            // SAFETY: the access was given to this device.
+            device.note_host_access(unsafe { given_to_device(device, access) });
+        });
     }
 }
 

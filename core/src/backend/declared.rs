@@ -14,8 +14,9 @@ pub unsafe trait ChecksForeign<B>: Sized {
     fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, B>]) -> Option<Self>;
 }
 
-/// Elements of a buffer that work of other code reads, or reads and writes; from
-/// [`StreamHandle::foreign_work`](crate::StreamHandle::foreign_work).
+/// Elements of a buffer that work of other code reads, or reads and writes, from
+/// [`StreamHandle::foreign_work`](crate::StreamHandle::foreign_work); or that the host reads in place,
+/// or may write.
 #[derive(Debug)]
 #[non_exhaustive]
 #[repr(C)]

@@ -3,7 +3,7 @@
 
 use std::{fmt::Debug, num::NonZeroUsize};
 
-use super::{Buffer, DeviceInfo, Event, HostBuffer, MemoryInfo, Stream};
+use super::{Buffer, DeclaredAccess, DeviceInfo, Event, HostBuffer, MemoryInfo, Stream};
 use crate::Result;
 
 /// One device and the family of types that belong to it.
@@ -67,4 +67,10 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost) or
     /// [`Driver`](crate::Error::Driver): nothing was allocated.
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer>;
+
+    /// The host is about to read these elements in place, or to write any of them, and has waited for
+    /// the work that is in the way. A simulator keeps note; a device does nothing.
+    fn note_host_access(&self, access: &DeclaredAccess<'_, Self::Buffer>) {
+        let _ = access;
+    }
 }

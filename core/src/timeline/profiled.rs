@@ -17,7 +17,7 @@ pub use stream::ProfiledStream;
 use super::Timeline;
 use crate::{
     Result,
-    backend::{Device, DeviceInfo, MemoryInfo, Timing},
+    backend::{DeclaredAccess, Device, DeviceInfo, MemoryInfo, Timing},
 };
 
 /// A device that times events, and keeps a [`Timeline`] of every call that it gets.
@@ -114,5 +114,10 @@ unsafe impl<D: Timing> Device for Profiled<D> {
     #[track_caller]
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer> {
         self.device.alloc_host(len_bytes)
+    }
+
+    #[track_caller]
+    fn note_host_access(&self, access: &DeclaredAccess<'_, D::Buffer>) {
+        self.device.note_host_access(access);
     }
 }

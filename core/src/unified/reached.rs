@@ -121,7 +121,7 @@ fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool
         let operation = if write { "host_mut" } else { "host" };
         return Err(Error::OutOfReach { backend: device.info().backend, operation });
     };
-    settle(elements.allocation, write)?;
+    settle(elements, write)?;
     Ok(start.as_ptr().cast())
 }
 

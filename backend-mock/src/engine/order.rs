@@ -28,7 +28,7 @@ pub(crate) struct Ordered {
     /// Distinguishes this launch from others, also from gathers.
     number: u64,
     len_bytes: usize,
-    /// For results of which it may write only some rows: the touch, and the bytes that had no value before.
+    /// For results that it may write only in part: the touch, and the bytes that had no value before.
     put: SmallVec<[(usize, ByteSet); 1]>,
 }
 
@@ -101,7 +101,7 @@ impl Ordered {
         results.enumerate().map(move |(at, (number, side))| (inputs + at, number, side))
     }
 
-    /// The touches of which it may leave out rows.
+    /// The touches whose rows it may leave out.
     pub(super) fn partial(&self) -> SmallVec<[usize; 1]> {
         let counted = self.touched_results().filter(|&(_, number, _)| self.is_counted(number));
         counted.map(|(at, ..)| at).collect()

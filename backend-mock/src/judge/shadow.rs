@@ -27,7 +27,7 @@ pub(crate) struct Conflict {
 /// - a write replaces everything that is ordered before it;
 /// - a read replaces reads that are ordered before it;
 /// - everything that all hosts have waited for is ordered before everything that is issued from now
-///   on. What one of several hosts has waited for may race with the work of another host.
+///   on. Work that one of several hosts has waited for may race with other hosts.
 ///
 /// So each byte keeps at most two accesses for each stream, and a shadow does not grow with the
 /// number of operations.

@@ -1,5 +1,5 @@
-//! Plays raw streams of two ranks that reach each other's memory. What one rank has waited for may race with the
-//! other.
+//! Plays raw streams of two ranks that reach each other's memory. Work that one rank has waited for may race
+//! with the other.
 #![allow(unsafe_code, clippy::unwrap_used)] // makes a race on purpose; no fault is planned
 
 use std::sync::Mutex;

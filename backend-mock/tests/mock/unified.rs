@@ -62,7 +62,7 @@ fn what_the_host_writes_has_a_value() -> Result<()> {
         mapped.view_mut().copy_from(stream, &Array::<u32, _>::uninit(stream, &[4])?)?;
         drop(mapped);
         stream.synchronize()?;
-        // The same memory again, zeroed by the host.
+        // This memory is used again, zeroed by the host.
         let mapped = MappedArray::<u32, _>::zeros(context, &[4])?;
         assert_eq!(mapped.host()?, [0; 4]);
         let mut managed = put(context, stream)?;

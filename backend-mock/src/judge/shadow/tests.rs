@@ -118,7 +118,7 @@ fn a_sweep_keeps_what_may_still_race() {
     }
 }
 
-/// What one of two hosts has waited for is kept, until the other has waited for it, too.
+/// An access that one of two hosts has waited for is kept, until the other has waited for it, too.
 #[test]
 fn an_access_is_forgotten_when_all_hosts_know_it() {
     let (mut lanes, mut access_lists, mut shadow) =

@@ -204,21 +204,36 @@ pub fn concatenate<D: Device>(harness: &Harness<D>) -> Outcome {
         if shape[axis] == 0 {
             continue;
         }
-        // The axis becomes the last one.
-        let mut turned = shape.to_vec();
-        let extent = turned.remove(axis);
-        turned.push(extent);
-        let order: Vec<usize> = (0..shape.len()).filter(|&other| other != axis).chain([axis]).collect();
-        let steps = [source.steps.clone(), vec![crate::Step::Permute(order)]].concat();
-        let last = Pattern { base: source.base.clone(), steps };
-        let same_place: Sources = (0..turned.iter().product()).map(Some).collect();
+        // The axis comes to another place, because an array that is stacked where it was taken apart
+        // looks the same along any axis.
+        let to = (axis + 1 + rng.below(shape.len().max(2) - 1)) % shape.len();
+        let mut order: Vec<usize> = (0..shape.len()).filter(|&other| other != axis).collect();
+        order.insert(to, axis);
+        let moved: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
+        let permuted = permuted(shape, &order);
+        let mut signed = |axis: usize| axis.cast_signed() - [0, shape.len().cast_signed()][rng.below(2)];
+        let (from, to) = (signed(axis), signed(to));
         check::<u32, D>(
             &context,
             &mut rng,
-            (&last, &turned, &same_place),
-            |view, _| Array::stack(&stream, &view.unstack(-1)?, -1),
-            |view, _, target| target.stack_from(&stream, &view.unstack(-1)?, -1),
+            (&source, &moved, &permuted),
+            |view, _| Array::stack(&stream, &view.unstack(from)?, to),
+            |view, _, target| target.stack_from(&stream, &view.unstack(from)?, to),
         )?;
     }
     Ok(())
+}
+
+/// The sources of an array whose axes are put into another order.
+fn permuted(source: &[usize], order: &[usize]) -> Sources {
+    let step = |axis: usize| source[axis + 1..].iter().product::<usize>();
+    let place = |number: usize| {
+        let (mut rest, mut place) = (number, 0);
+        for &axis in order.iter().rev() {
+            place += rest % source[axis] * step(axis);
+            rest /= source[axis];
+        }
+        Some(place)
+    };
+    (0..source.iter().product()).map(place).collect()
 }

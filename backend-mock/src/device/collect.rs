@@ -72,7 +72,7 @@ unsafe impl Collects for MockDevice {
                 return Err(super::stream::out_of_bounds(operation));
             }
             engine.note_arrays(&buffers);
-            given
+            engine.with_planned_loss(given)
         };
         let place = ranks.iter().position(|&rank| rank == op.rank()).unwrap_or(0);
         let turns = self.shared().turn().map(|turn| turn.as_ref() as &dyn RankTurns);

@@ -15,7 +15,7 @@ use std::{
 };
 
 use devarray::{
-    Layout,
+    Error, Layout,
     backend::{CollectOp, Exchange, Piece, RowCounts},
     function::{
         interpreter::{InputElements, ResultElements, interpret},
@@ -42,6 +42,8 @@ pub(crate) struct Given {
     source: Option<Part>,
     result: Option<Part>,
     counts: Option<RowCounts>,
+    /// The error with which the rank's part loses the device when it runs.
+    pub(super) loss: Option<Box<Error>>,
 }
 
 /// Bytes of a memory.
@@ -108,7 +110,7 @@ impl Given {
         let source = op.source().and_then(|(buffer, at)| Part::new(buffer, at, op.source_bytes()));
         let result = op.result().and_then(|(buffer, at)| Part::new(buffer, at, op.len_bytes()));
         let (name, counts) = (op.call().operation, op.counts().cloned());
-        Self { host, lane, location, name, source, result, counts }
+        Self { host, lane, location, name, source, result, counts, loss: None }
     }
 
     /// The rows or parts of the source that are one part of it.

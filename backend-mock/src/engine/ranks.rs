@@ -7,8 +7,10 @@ use crate::{allocation::Allocated, schedule::Choice};
 
 impl Engine {
     /// Enqueues the parts of all participants, in their order.
-    pub(crate) fn enqueue_exchange(&mut self, op: &CollectOp<'_, impl Allocated>, given: Vec<Given>) {
+    pub(crate) fn enqueue_exchange(&mut self, op: &CollectOp<'_, impl Allocated>, mut given: Vec<Given>) {
         let host = self.judge.host();
+        self.pending_loss = None;
+        let mut losses: Vec<_> = given.iter_mut().map(|of_rank| of_rank.loss.take()).collect();
         let mut marks = Vec::new();
         for Given { host, lane, location, .. } in &given {
             self.set_host(*host);
@@ -22,9 +24,17 @@ impl Engine {
                     self.wait(lane, (*mark, snapshot), location);
                 }
             }
+            self.pending_loss = losses[place].take();
             self.enqueue(lane, Work::Exchange(Box::new(exchanged)), location);
         }
         self.set_host(host);
+    }
+
+    /// The elements of a rank with the loss that is planned for its call: other ranks make calls before the part
+    /// of this one is enqueued.
+    pub(crate) fn with_planned_loss(&mut self, mut given: Given) -> Given {
+        given.loss = self.pending_loss.take();
+        given
     }
 
     /// Tells which of some ranks goes on.

@@ -162,6 +162,7 @@ impl Site {
                 | Self::CopyFromPeer
                 | Self::WaitForPeer
                 | Self::WaitExported
+                | Self::Collect
         )
     }
 

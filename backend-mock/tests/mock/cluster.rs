@@ -269,6 +269,38 @@ fn a_call_that_fails_on_one_rank_ends_it_on_all() {
     }
 }
 
+/// The call of a rank returns, and its part loses the device when it runs, with the elements moved or not; a call
+/// that loses the device at once fails by itself.
+#[test]
+fn an_exchange_is_torn_when_it_runs() {
+    let mut moved = [0, 0];
+    for (site, is_told_later) in
+        [("collect#0=torn", true), ("collect#1=torn", true), ("collect#0=lost", false)]
+    {
+        for seed in 0..20 {
+            let builder = MockDevice::builder().schedule(Schedule::Random).seed(seed);
+            let device = builder.faults(site.parse().unwrap()).build();
+            let outcomes = device.cluster(2, |rank| {
+                let context = Context::new(rank.device()).unwrap();
+                let stream = context.stream().unwrap();
+                let mut ranks = Communicator::join(&context, &rank.id(0), rank.number(), 2).unwrap();
+                let mut x = Array::full(&stream, &[4], 1.0_f32).unwrap();
+                let called = ranks.all_reduce_in_place(&stream, Combination::Sum, &mut x);
+                (called.is_ok(), x.to_vec(&stream))
+            });
+            assert_eq!(device.faults_fired().len(), 1, "{site}");
+            assert_eq!(device.report().findings, [], "{site}");
+            assert_eq!(device.statistics().enqueued.exchanges.count, if is_told_later { 2 } else { 0 });
+            assert!(outcomes.iter().all(|(called, _)| *called == is_told_later), "{site}: {outcomes:?}");
+            // The other rank may be done before.
+            let done: Vec<_> = outcomes.iter().filter_map(|(_, came)| came.as_ref().ok()).collect();
+            assert!(done.len() < 2 && done.iter().all(|came| ***came == [2.0; 4]), "{site}: {outcomes:?}");
+            moved[done.len()] += u32::from(is_told_later);
+        }
+    }
+    assert!(moved.iter().all(|&times| times > 0), "{moved:?}");
+}
+
 #[test]
 #[should_panic(expected = "the calls of the ranks differ")]
 fn a_wrong_program_fails_like_a_test() {

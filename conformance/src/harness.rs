@@ -18,7 +18,8 @@ const RANK_COUNTS: [usize; 2] = [2, 3];
 
 fn default_cases() -> usize {
     env::var(CASES).map_or(DEFAULT_CASES, |cases| {
-        cases.parse().unwrap_or_else(|_| panic!("{CASES} is a number of cases, and not {cases:?}"))
+        let number = cases.parse().ok().filter(|&number: &usize| number > 0);
+        number.unwrap_or_else(|| panic!("{CASES} is a number of cases above 0, and not {cases:?}"))
     })
 }
 
@@ -47,7 +48,7 @@ impl<D: Device> Harness<D> {
     ///
     /// # Panics
     ///
-    /// If `DEVARRAY_LAW_CASES` is set and no number.
+    /// If `DEVARRAY_LAW_CASES` is set and no number above 0.
     pub fn new<E: Display>(open: impl Fn() -> Result<D, E> + 'static) -> Self {
         Self {
             open: Box::new(move || open().map_err(|error| error.to_string())),
@@ -82,9 +83,16 @@ impl<D: Device> Harness<D> {
     }
 
     /// Returns this harness with other numbers of ranks that each law of ranks is tried with, otherwise 2 and 3.
-    /// Numbers below 2 are left out: laws are of ranks that exchange with another.
+    /// Numbers below 2 are left out: laws are of ranks that exchange with another. With no other number, as on
+    /// a machine with one device, laws of ranks try nothing.
+    ///
+    /// # Panics
+    ///
+    /// If there are no numbers at all: laws that try nothing by mistake would look as if they held.
     #[must_use]
+    #[track_caller]
     pub fn with_rank_counts(mut self, counts: &[usize]) -> Self {
+        assert!(!counts.is_empty(), "a list of no numbers of ranks: laws of ranks would try nothing");
         self.rank_counts = counts.iter().copied().filter(|&count| count > 1).collect();
         self
     }
@@ -103,8 +111,14 @@ impl<D: Device> Harness<D> {
     }
 
     /// Returns this harness with another number of generated cases for each check.
+    ///
+    /// # Panics
+    ///
+    /// If it is 0: laws that try nothing would look as if they held.
     #[must_use]
+    #[track_caller]
     pub fn with_cases(mut self, cases: usize) -> Self {
+        assert!(cases > 0, "0 generated cases: laws would try nothing");
         self.cases = cases;
         self
     }
@@ -195,5 +209,35 @@ impl<D> fmt::Debug for Harness<D> {
             .field("seed", &self.seed)
             .field("cases", &self.cases)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use devarray_mock::MockDevice;
+
+    use super::*;
+
+    fn harness() -> Harness<MockDevice> {
+        Harness::new(|| Ok::<_, devarray::Error>(MockDevice::new()))
+    }
+
+    #[test]
+    #[should_panic(expected = "0 generated cases")]
+    fn no_cases_are_refused() {
+        drop(harness().with_cases(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "no numbers of ranks")]
+    fn no_numbers_of_ranks_are_refused() {
+        drop(harness().with_rank_counts(&[]));
+    }
+
+    #[test]
+    fn one_case_is_enough_and_one_rank_is_left_out() {
+        assert_eq!(harness().with_cases(1).rngs().count(), 1);
+        assert_eq!(harness().with_rank_counts(&[1, 2]).rank_counts(), [2]);
+        assert!(harness().with_rank_counts(&[1]).rank_counts().is_empty());
     }
 }

@@ -47,6 +47,9 @@ fn no_law_makes_the_judge_find_anything() {
     }
 }
 
+/// The reason why the list of devices is never poisoned.
+const NO_PANIC: &str = "nobody panics while they have the list";
+
 /// Devices that are kept in a list. The second device of a law is another device of the machine that it
 /// opened last; for laws of other processes, the same device as another process sees it.
 fn harness(schedule: &Schedule, group: &str, opened: &Arc<Mutex<Vec<MockDevice>>>) -> Harness<MockDevice> {
@@ -54,10 +57,10 @@ fn harness(schedule: &Schedule, group: &str, opened: &Arc<Mutex<Vec<MockDevice>>
     let second = if group == "ipc" { MockDevice::other_process } else { MockDevice::sibling };
     let open = move || {
         let device = MockDevice::builder().schedule(schedule.clone()).memory_limit_bytes(64 << 20).build();
-        keep.lock().unwrap().push(device.clone());
+        keep.lock().expect(NO_PANIC).push(device.clone());
         Ok::<_, devarray::Error>(device)
     };
     let beside =
-        move || Ok::<_, devarray::Error>(kept.lock().unwrap().last().map(second).unwrap_or_default());
+        move || Ok::<_, devarray::Error>(kept.lock().expect(NO_PANIC).last().map(second).unwrap_or_default());
     Harness::new(open).with_second(beside).with_cases(8)
 }

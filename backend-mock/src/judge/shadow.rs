@@ -211,7 +211,8 @@ impl<'a> Visitor<'a> {
             // are not.
             let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
             let position = earlier.position;
-            !(takes_place && clock.knows(position)) && !lanes.all_hosts_know(position)
+            let is_past = takes_place && clock.knows(position) || lanes.all_hosts_know(position);
+            !is_past
         };
         match self.access_lists.kept(accesses, &matters) {
             None => self.alone,

@@ -22,10 +22,10 @@
 //! # Capabilities
 //!
 //! A *capability* is an unsafe trait that only some devices implement. Most of its methods have no default,
-//! so the compiler names what a wrapper forgets; [`Captures`], [`Stream::copy_all`] and
-//! [`AllocHost::note_slow_read`] have defaults that a wrapper must forward. [`Compute`] names those that
-//! functions of arrays need. [`capabilities!`](crate::capabilities) forwards capabilities to a device that
-//! another wraps, and answers for those that a device does not have.
+//! so the compiler names what a wrapper forgets; [`Captures`], [`Stream::copy_all`],
+//! [`AllocHost::note_slow_read`] and [`Device::note_host_access`] have defaults that a wrapper must forward.
+//! [`Compute`] names those that functions of arrays need. [`capabilities!`](crate::capabilities) forwards
+//! capabilities to a device that another wraps, and answers for those that a device does not have.
 
 mod at_once;
 mod buffer;

@@ -5,7 +5,8 @@
 #![allow(clippy::unwrap_used)] // tests
 
 use std::{
-    panic::panic_any,
+    cell::RefCell,
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
     sync::{Mutex, PoisonError},
 };
 
@@ -73,6 +74,44 @@ fn a_host_function_that_calls_a_device_is_found_and_nothing_waits_for_ever() {
         assert!(text.contains("the host function of `Calls` called a device, which waits for it"), "{text}");
     }
     *WITHIN_REACH.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+thread_local! {
+    /// A stream that a block `launch` can reach.
+    static IN_LAUNCH: RefCell<Option<StreamHandle<MockDevice>>> = const { RefCell::new(None) };
+}
+
+devarray::kernel! {
+    /// Its block `launch` waits for a stream, if it can reach one.
+    struct Waits(to: Out<u32>);
+    image = Image::none();
+    launch {
+        IN_LAUNCH.with_borrow(|stream| stream.as_ref().map(StreamHandle::synchronize));
+        Grid::elements(to.len(), 32)
+    }
+    host { to.fill(2) }
+}
+
+/// A recording runs the block with its lock held, so a call of the device would wait for ever.
+#[test]
+fn a_launch_block_that_calls_a_device_panics() {
+    let (device, stream) = open(Schedule::Lazy);
+    let mut to = Array::full(&stream, &[3], 7).unwrap();
+    let step = stream.record_work((&mut to,), |on, (mut to,)| Waits::launch(on, &mut to)).unwrap();
+    IN_LAUNCH.set(Some(stream.clone()));
+    let called = catch_unwind(AssertUnwindSafe(|| Waits::launch(&stream, &mut to)));
+    let launched = catch_unwind(AssertUnwindSafe(|| step.launch(&stream, (&mut to,))));
+    for panicked in [called, launched] {
+        let payload = panicked.unwrap_err();
+        let text = payload.downcast_ref::<String>().unwrap();
+        assert!(text.contains("`Waits` called a device") && text.contains("the block `launch`"), "{text}");
+    }
+    assert_eq!(to.to_vec(&stream).unwrap(), [7; 3]);
+    // The twin, and the recording can still be launched.
+    IN_LAUNCH.set(None);
+    step.launch(&stream, (&mut to,)).unwrap();
+    assert_eq!(to.to_vec(&stream).unwrap(), [2; 3]);
+    assert_eq!(device.report().findings, []);
 }
 
 devarray::kernel! {

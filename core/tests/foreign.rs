@@ -135,7 +135,7 @@ fn foreign_work_hides_nothing_that_came_meanwhile() {
     let context = Context::new(MockDevice::builder().schedule(Schedule::Lazy).build()).unwrap();
     let [one, two] = [(); 2].map(|()| context.stream().unwrap());
     let mut x = MappedArray::<u8, _>::zeros(&context, &[2, 5, 4]).unwrap();
-    let mut view = x.view_mut();
+    let view = x.view_mut();
     let mut parts = view.split_at(1, &[3]).unwrap();
     // Its footprint is every byte from 0 to 32.
     let mut stepped = parts.next().unwrap().slice_axis(1, Slice::FULL.step_by(2)).unwrap();

@@ -1,7 +1,6 @@
 //! Runs the PTX text that functions are written in: every thread of every block, in host memory.
 //!
-//! Knows the instructions that the library writes, and refuses all else, also a float operation
-//! without a rounding.
+//! Knows the instructions that the library writes. Refuses others, and float operations without a rounding.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -35,6 +34,7 @@ pub(crate) struct Text {
     pub(crate) parameter_bytes: usize,
     pub(crate) shared_bytes: usize,
     pub(crate) has_dynamic: bool,
+    has_spins: bool,
     /// The product that it follows, if it does.
     pub(crate) follows: Option<super::products::Follows>,
     threads: u32,
@@ -117,6 +117,7 @@ impl Text {
             parameter_bytes: between(text, ".param .align 8 .b8 p[", "]").ok_or("no parameter")?,
             shared_bytes,
             has_dynamic: text.contains(".extern .shared"),
+            has_spins: text.contains("ld.volatile"),
             follows: None,
             threads: between(text, ".maxntid ", ",").ok_or("no threads")?,
         })
@@ -214,13 +215,13 @@ impl Text {
                 .map(|index| Thread { block, index, at: 0, exchange: None, set: vec![UNSET; self.registers] })
                 .collect();
             while all.iter().any(|thread| thread.at < self.code.len()) {
-                // Warps have no order between barriers; every other block runs them from the last to the first.
+                // Between barriers any order is right, unless a warp waits for another.
                 let mut warps: Vec<_> = all.chunks_mut(32).collect();
-                if block % 2 == 1 {
+                if block % 2 == 1 && !self.has_spins {
                     warps.reverse();
                 }
-                if warps.into_iter().any(|warp| self.run_warp(warp, state, parameter, &mut shared).is_none())
-                {
+                let ran = |warp: &mut [Thread]| self.run_warp(warp, state, parameter, &mut shared).is_some();
+                if !warps.into_iter().all(ran) {
                     return 700;
                 }
                 let first = all[0].at;

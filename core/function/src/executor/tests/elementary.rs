@@ -38,7 +38,7 @@ fn compound(bits: u32) -> [u32; 2] {
     let base = base + u32::from(base == 0x3f80_0000);
     let logarithm = f64::from(stirred.cast_signed() >> 8) * (125.9 / f64::from(1_u32 << 23));
     let exponent = (logarithm / f64::from(f32::from_bits(base)).log2()) as f32;
-    let exponent = if stirred % 3 == 0 { exponent.round() } else { exponent };
+    let exponent = if stirred.is_multiple_of(3) { exponent.round() } else { exponent };
     [base, exponent.to_bits()]
 }
 

@@ -31,7 +31,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Does not synchronize.
     ///
     /// `like` is an array, a view, a [`HostArray`](crate::HostArray) or a
-    /// [`Layout`](crate::Layout), of any element type and device: its elements are not looked at.
+    /// [`Layout`], of any element type and device: its elements are not looked at.
     /// `like` resolves `A` and `K` ([`dense_like`](crate::Layout::dense_like)); the result never
     /// has gaps or negative strides.
     ///

@@ -123,6 +123,7 @@ pub(crate) fn call(
 ) -> Result<Called, OrderError> {
     let shapes: Vec<_> = inputs.iter().map(|input| (input.element_type, input.layout.shape())).collect();
     let declared = call.outputs(&shapes)?;
+    call.check_elements(&shapes)?;
     let own = || declared.iter().map(|output| Array::untouched(output.element_type, &output.shape)).collect();
     let mut outputs: Vec<Array> = out.unwrap_or_else(own);
     let operands: Vec<_> = inputs.iter().map(Array::input).collect();

@@ -269,8 +269,8 @@ fn a_call_that_fails_on_one_rank_ends_it_on_all() {
     }
 }
 
-/// The call of a rank returns, and its part loses the device when it runs, with the elements moved or not; a call
-/// that loses the device at once fails by itself.
+/// The rank's call returns without an error. The device is lost when the exchange runs, and the elements are moved or
+/// not. The twin loses the device at the call, which returns the error.
 #[test]
 fn an_exchange_is_torn_when_it_runs() {
     let mut moved = [0, 0];

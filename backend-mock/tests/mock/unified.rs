@@ -1,4 +1,5 @@
-//! Memory that the host reaches by itself: what it reads must have a value, and what it may write has one.
+//! Mapped and managed memory. The host may read only elements that have a value. Elements that the host may write
+//! count as having one.
 
 use devarray::{
     Array, Context, ManagedArray, MappedArray, Result, StreamHandle,

@@ -349,13 +349,13 @@ class Attacks:
 
         classes = [type("ndarray", (Array,), {"__module__": "cupy"}) for _ in range(2)]
         classes.append(type("ndarray", (classes[0],), {"__module__": "mine"}))
-        stream = SimpleNamespace(ptr=0)
-        cuda = SimpleNamespace(MemoryPointer=Pointer, get_current_stream=lambda: stream)
+        stream, streams_of = SimpleNamespace(ptr=0), []
+        cuda = SimpleNamespace(MemoryPointer=Pointer, get_current_stream=lambda device_id=-1: streams_of.append(device_id) or stream)
         sys.modules["cupy"] = SimpleNamespace(ndarray=classes[0], cuda=cuda)
         # The simulator takes no memory of a CUDA device, whoever says that it is there.
         take = lambda shown: refused(BufferError, lambda: self.module.asarray(shown))
-        [take(shown) for shown in (classes[0](), classes[0](c_contiguous=True, strides=None))]
-        assert asked == []
+        [take(shown) for shown in (classes[0](), classes[0](c_contiguous=True, strides=None, device_id=1))]
+        assert asked == [] and streams_of == [0, 1]
         unusual = [dict(shape=(0,)), dict(dtype=">f4"), dict(dtype="U3"), dict(strides=None), dict(shape=[2]), dict(data=type("P", (Pointer,), {})), dict(c_contiguous=1), dict(device_id="0"), dict(device_id=1 << 40)]
         for shown in (*(classes[0](**fields) for fields in unusual), classes[1](), classes[2]()):
             take(shown)

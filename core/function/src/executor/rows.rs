@@ -102,9 +102,12 @@ pub(super) unsafe fn part<V, S: RowSink<V>>(
 unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut dyn Sink) {
     let (code, nest) = (&all.prepared.code, &all.nest(0..all.shape.len()));
     let mut runner = Runner::new(code, all.scalars, range.len(), 0);
-    // Elements that need no steps are read in place.
-    let in_place =
-        code.steps.is_empty() && nest.operands.len() == 1 && nest.is_dense(0) && code.fixed.is_empty();
+    // Elements that need no steps are read in place. Positions are written to a slot, which has room for a block.
+    let in_place = code.steps.is_empty()
+        && nest.operands.len() == 1
+        && nest.is_dense(0)
+        && code.fixed.is_empty()
+        && code.positions.is_empty();
     let block_len = if in_place { Combine::SEGMENT } else { code.block_len };
     let Some(rows) = turned(all, nest) else {
         let part = Part { nest, shape: all.shape, range, first: block_len, block_len };

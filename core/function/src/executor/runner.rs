@@ -201,6 +201,10 @@ impl<'a> Runner<'a> {
 
     /// Sets the positions of the next block, which covers this range in row-major order.
     fn positions(&mut self, shape: &[usize], range: Range<usize>) {
+        debug_assert!(
+            self.code.positions.is_empty() || range.len() <= self.code.block_len,
+            "a slot has no room"
+        );
         for &(axis, place) in &self.code.positions {
             let inner: usize = shape[axis + 1..].iter().product();
             let (inner, extent) = (inner.max(1), shape[axis].max(1));
@@ -210,7 +214,7 @@ impl<'a> Runner<'a> {
                 let len = (inner - at % inner).min(range.end - at);
                 let position = (at / inner % extent).cast_signed() as i64;
                 for _ in 0..len {
-                    // SAFETY: a slot has room for a block
+                    // SAFETY: a slot has room for a block, and the range is one
                     unsafe { to.write(Raw(position)) };
                     to = to.wrapping_add(1);
                 }

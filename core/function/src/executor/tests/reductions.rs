@@ -1,11 +1,13 @@
 //! Tests reductions and scans of random functions.
 #![allow(unsafe_code)] // lends memory of its own
 
-use std::ops::Range;
+use std::{ops::Range, thread};
+
+use devarray_layout::{Layout, Order};
 
 use super::{maps::Memory, random::Random};
 use crate::{
-    Combine, ElementType, Function, ReduceForm,
+    Combine, ElementType, Function, ReduceForm, ReduceOperation, Reduction, SliceInput,
     executor::{
         Partial, execute_reduction, execute_scan_part, execute_scan_total, execute_segments, finish_segments,
     },
@@ -236,4 +238,30 @@ fn a_wrong_bit_of_a_reduction_is_found() {
             found.iter_mut().for_each(|byte| *byte ^= 1);
         }
     });
+}
+
+/// Functions whose value is a position alone, of an input that is dense: positions are written block by block, in a
+/// slot that has room for one. The input lends its place to no block.
+#[test]
+fn positions_alone_are_combined_in_blocks() {
+    let len = 40_000;
+    let x = vec![0_f32; len];
+    let shape = |rows: usize| Layout::contiguous(&[rows, len / rows], Order::C).unwrap();
+    for (text, rows) in [("i1", 1), ("i1", 5000), ("i0", 8), ("i0", 40_000)] {
+        let function = Function::parse(text, &[ElementType::F32], &[]).unwrap();
+        let layout = shape(rows);
+        let sum = Reduction::new(ReduceOperation::Sum).axes(&[1]);
+        // A thread keeps its slots: a new one has none.
+        let found = thread::scope(|scope| {
+            let compute = || {
+                let input = SliceInput::new(&x, &layout).unwrap();
+                function.compute_reduction::<i64>(&[input], &[], &sum).unwrap()
+            };
+            scope.spawn(compute).join().unwrap()
+        });
+        let row_len = len / rows;
+        let due = |row: usize| if text == "i1" { row_len * (row_len - 1) / 2 } else { row * row_len };
+        let due: Vec<i64> = (0..rows).map(|row| due(row).try_into().unwrap()).collect();
+        assert_eq!(found, due, "{text} of {rows} rows");
+    }
 }

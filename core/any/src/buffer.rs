@@ -51,6 +51,16 @@ macro_rules! buffers {
                 }
             }
 
+            /// The backend, in one word.
+            pub(crate) fn backend(&self) -> &'static str {
+                match self.backend {
+                    $(
+                        #[cfg(feature = $feature)]
+                        Backend::$variant => $feature,
+                    )*
+                }
+            }
+
             #[inline]
             pub(crate) fn into_one(self) -> OwnBuffer {
                 let mut this = ManuallyDrop::new(self);

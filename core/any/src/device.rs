@@ -23,7 +23,7 @@ pub use foreign::AnyAdopted;
 pub use host_kinds::AnyRegistration;
 pub use ipc::{AnyExportable, AnyOpened};
 
-use crate::{AnyBuffer, AnyEvent, AnyHostBuffer, AnyStream, project::given_to_device};
+use crate::{AnyBuffer, AnyEvent, AnyHostBuffer, AnyStream, buffer::BufferRef};
 
 macro_rules! devices {
     ({} $({ $feature:tt $variant:ident $field:ident $as:ident $device:ty, $name:literal })*) => {
@@ -132,10 +132,10 @@ unsafe impl Device for AnyDevice {
     #[inline]
     #[track_caller]
     fn note_host_access(&self, access: &DeclaredAccess<'_, AnyBuffer>) {
-        on_each!((Self, self, device) => {
-            // SAFETY: the access was given to this device.
-            device.note_host_access(unsafe { given_to_device(device, access) });
-        });
+        let &DeclaredAccess { buffer, layout, item_bytes, write, .. } = access;
+        on_each!((Self, self, device), (BufferRef, buffer.one(), buffer) => {
+            device.note_host_access(&DeclaredAccess::new(buffer, layout, item_bytes, write));
+        }, else ());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns operations on buffers of any backend into operations on the backend's buffers.
 #![allow(unsafe_code)] // sees operations as those of a backend
 
-use devarray::backend::{BufferOf, Device, Projects, Stream, project, project_all};
+use devarray::backend::{BufferOf, Projects, Stream, project, project_all};
 
 use crate::AnyBuffer;
 
@@ -10,7 +10,7 @@ use crate::AnyBuffer;
 ///
 /// # Safety
 ///
-/// The operation was given to this stream.
+/// The operation was given to this stream, with a promise about its buffers: safe code cannot make it.
 #[inline]
 pub(crate) unsafe fn given<'o, O: Projects<Buffer = AnyBuffer>, S: Stream>(
     _to: &S,
@@ -19,20 +19,6 @@ pub(crate) unsafe fn given<'o, O: Projects<Buffer = AnyBuffer>, S: Stream>(
     // SAFETY: the buffers of an operation belong to the device that it is given to, or to a device
     // that this one reaches, which has the same backend. A device only makes buffers of its
     // backend, and an `AnyBuffer` begins with such a buffer.
-    unsafe { project(operation) }
-}
-
-/// Like [`given`], for an operation that was given to a device.
-///
-/// # Safety
-///
-/// The operation was given to this device.
-#[inline]
-pub(crate) unsafe fn given_to_device<'o, O: Projects<Buffer = AnyBuffer>, D: Device>(
-    _to: &D,
-    operation: &'o O,
-) -> &'o O::On<D::Buffer> {
-    // SAFETY: as for `given`.
     unsafe { project(operation) }
 }
 

@@ -126,8 +126,12 @@ unsafe impl ChecksForeign<AnyBuffer> for AnyStream {
     #[inline]
     #[track_caller]
     fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, AnyBuffer>]) -> Option<Self> {
+        // Safe code may declare an access to any buffer.
+        if declared.iter().any(|access| access.buffer.backend() != self.backend()) {
+            return None;
+        }
         on_each!((Self, self, stream) => {
-            // SAFETY: the operations were given to this stream.
+            // SAFETY: all buffers are of the stream's backend.
             stream.for_foreign_work(unsafe { all_given(stream, declared) }).map(Self::from)
         })
     }

@@ -1,13 +1,14 @@
 //! Contexts keep their arrays apart, on all devices.
 
 use devarray::{
-    Array, Context, Crossing, Error, Result, StreamHandle,
+    Array, Context, Crossing, Error, Layout, Order, Result, StreamHandle,
     backend::{
-        AllocHost, Device, Event as _, HostFlags, ManagedMemory, MapHost, PeerAccess, Quiesced, Stream as _,
-        Timing,
+        AllocHost, ChecksForeign as _, DeclaredAccess, Device, Event as _, HostFlags, ManagedMemory, MapHost,
+        PeerAccess, Quiesced, Stream as _, Timing,
     },
 };
 use devarray_any::AnyDevice;
+use devarray_mock::Code;
 
 fn device(name: &str) -> AnyDevice {
     AnyDevice::named(name).expect(name)
@@ -78,6 +79,31 @@ fn parts_of_two_backends_are_refused() -> Result<()> {
         foreign.wait(&strange)?;
         assert!(matches!((stream.synchronize(), strange.synchronize()), (Quiesced::Done, Quiesced::Done)));
     }
+    Ok(())
+}
+
+/// Accesses are declared without `unsafe`, so a device believes no buffer of another backend.
+#[test]
+fn declared_accesses_to_another_backend_are_ignored() -> Result<()> {
+    let (host, mock) = (stream("host")?, stream("mock")?);
+    let (here, there) = (Array::<f32, _>::zeros(&host, &[4])?, Array::<f32, _>::zeros(&mock, &[4])?);
+    let layout = Layout::contiguous(&[4], Order::C)?;
+    let access = |array: &Array<f32, AnyDevice>| {
+        let view = array.view();
+        let buffer = view.buffer().expect("it has elements");
+        let of = |device: &StreamHandle<AnyDevice>| {
+            let access = DeclaredAccess::new(buffer, &layout, 4, true);
+            device.context().device().note_host_access(&access);
+            device.raw().for_foreign_work(&[access]).is_some()
+        };
+        (of(&host), of(&mock))
+    };
+    // The CPU checks no declared access.
+    assert_eq!(access(&here), (false, false));
+    assert_eq!(access(&there), (false, true));
+    let context = mock.context();
+    let simulator = context.device().as_mock().expect("the simulator");
+    assert!(simulator.report().findings.iter().all(|found| found.code == Code::HostWrite));
     Ok(())
 }
 

@@ -288,9 +288,13 @@ impl<'a> Run<'a> {
 
     fn put_at<W: Word, P: Word>(&self, operation: Combining, axis: usize, put_shape: &[usize], places: &[P]) {
         let shape = self.layout(0).shape();
-        let nothing = put_shape.contains(&0);
-        let layout = self.layout(2).broadcast_to(put_shape).expect("checked before");
-        let v = if nothing { Cow::Borrowed(&[][..]) } else { self.laid_out::<W>(2, &layout) };
+        // Beside an axis without elements, the others may be too long for memory.
+        let nothing = put_shape.contains(&0) || shape.contains(&0);
+        let v = if nothing {
+            Cow::Borrowed(&[][..])
+        } else {
+            self.laid_out::<W>(2, &self.layout(2).broadcast_to(put_shape).expect("checked before"))
+        };
         let slices = Slices {
             outer: shape[..axis].iter().product(),
             extent: shape[axis],
@@ -298,7 +302,7 @@ impl<'a> Run<'a> {
             places,
         };
         self.changed(|y: &mut [W]| {
-            if nothing || y.is_empty() {
+            if nothing {
                 return;
             }
             let element_type = self.inputs[0].0;

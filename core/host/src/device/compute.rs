@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // vouches for the contracts of functions
 
 use devarray::{
-    Result,
+    Error, Result,
     backend::{
         FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ProductOp, Products, ReduceOp,
         Reduces,
@@ -11,7 +11,7 @@ use devarray::{
 };
 
 use super::HostDevice;
-use crate::{HostStream, captured, execute, memory::DeviceMemory, shared::Shared};
+use crate::{HostStream, backend::BACKEND, captured, execute, memory::DeviceMemory, shared::Shared};
 
 // SAFETY: as for the stream; only the elements of the operands are read and written, and no other byte.
 unsafe impl Maps for HostDevice {
@@ -65,6 +65,10 @@ unsafe impl Gathers for HostDevice {
 // SAFETY: as for functions.
 unsafe impl Orders for HostDevice {
     fn order(&self, stream: &HostStream, op: &OrderOp<'_, DeviceMemory>) -> Result<()> {
+        let (copied_bytes, room) = (op.scattered_bytes(), self.shared.room.info());
+        if copied_bytes > room.total_bytes {
+            return Err(Error::out_of_memory(BACKEND, op.call().name(), copied_bytes, Some(room)));
+        }
         let run = |device: &Shared| {
             // SAFETY: as for `map`.
             let error = unsafe { execute::order(&device.threads, op) };

@@ -4,6 +4,7 @@
 mod collectives;
 mod collectives_recorded;
 mod collectives_told;
+mod extremes;
 mod gates;
 mod gathers;
 mod group;

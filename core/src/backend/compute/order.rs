@@ -11,7 +11,7 @@ use crate::{
         interpreter::{InputElements, ResultElements},
     },
     gather::IndexError,
-    layout::Layout,
+    layout::{Layout, Order},
     order::{Call, OrderMemory, Workers, order_on_host},
 };
 
@@ -131,6 +131,16 @@ impl<'a, B> OrderOp<'a, B> {
     pub fn results_by_number(&self) -> impl Iterator<Item = Option<&'a OrderSide<'a, B>>> {
         let (results, most) = (self.results, self.call.count_of_outputs());
         (0..most).map(move |number| results.iter().find(|result| result.number == number))
+    }
+
+    /// The bytes of the inputs that are not C-contiguous, which a backend may have to copy. A view that repeats
+    /// elements may have more than any memory holds.
+    #[must_use]
+    pub fn scattered_bytes(&self) -> usize {
+        let scattered = self.inputs.iter().filter(|side| !side.layout().is_contiguous(Order::C));
+        let len_bytes =
+            |side: &OrderSide<'a, B>| side.layout().len().saturating_mul(side.element_type().len_bytes());
+        scattered.fold(0, |all, side| all.saturating_add(len_bytes(side)))
     }
 
     /// Bytes that are written, at most.

@@ -75,7 +75,7 @@ impl Exchanges {
     /// Exchanges that are known to be over (`done`) count as covered: later work need not be ordered after them.
     pub(super) fn take(&mut self, wait: &Position, done: &Clock) -> Option<&'static str> {
         let mut told: Option<(&'static str, Arc<dyn CutOff>)> = None;
-        self.0.retain(|exchange| {
+        self.0.retain_mut(|exchange| {
             let Exchange { lane, first, last, number, operation, of } = exchange;
             let own = if wait.lane == *lane { wait.sequence } else { 0 };
             let over = own.max(wait.seen.of(*lane)).max(done.of(*lane));
@@ -92,7 +92,12 @@ impl Exchanges {
             if is_cut_off && told.is_none() {
                 told = Some((*operation, Arc::clone(of)));
             }
-            is_cut_off && is_other
+            // The next wait that covers a later one tells, too.
+            let is_later = over < *last;
+            if !is_other {
+                *first = over + 1;
+            }
+            is_cut_off && (is_other || is_later)
         });
         told.map(|(operation, _)| operation)
     }
@@ -181,6 +186,8 @@ mod tests {
             assert_eq!(exchanges.take(&wait(1, covered), &Clock::default()), None);
             *lock(&of.0) = Some(covered);
             assert_eq!(exchanges.take(&wait(1, covered + 1), &Clock::default()), Some("reduce"), "{covered}");
+            assert_eq!(exchanges.take(&wait(1, many), &Clock::default()), Some("reduce"), "later ones");
+            assert!(!exchanges.any());
         }
     }
 }

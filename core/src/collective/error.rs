@@ -91,8 +91,11 @@ impl CollectiveError {
     /// Whether a rank may leave exchanges undone that all have come to. One that drops its communicator has enqueued its
     /// part in each.
     pub(super) fn cuts_off(&self) -> bool {
-        let Self::Gone { rank, states } = self else { return true };
-        states.iter().nth(*rank) != Some(&RankState::Dropped)
+        match self {
+            Self::Gone { rank, states } => states.iter().nth(*rank) != Some(&RankState::Dropped),
+            Self::Processes(error) => **error != ProcessError::ServiceLeft,
+            _ => true,
+        }
     }
 
     /// The state of each rank, for errors that are about calls of several.

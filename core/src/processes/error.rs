@@ -61,6 +61,10 @@ pub enum ProcessError {
     /// The process that compares the calls is gone.
     #[error("the process of rank 0 is gone, which compares the calls")]
     NoService,
+    /// The process that compares the calls has left: its rank dropped its communicators. Exchanges that all ranks had
+    /// come to are carried out.
+    #[error("the process of rank 0 has left, which compares the calls")]
+    ServiceLeft,
     /// A connection to another rank broke, or its bytes are not what was agreed on.
     #[error("the connection to rank {rank} broke: {reason}")]
     Connection {

@@ -224,7 +224,7 @@ impl Client {
             }
             let left = ends.map_or(Duration::MAX, |ends| ends.saturating_duration_since(Instant::now()));
             if left.is_zero() {
-                let error = self.gone(&state, RankState::Lost);
+                let error = self.gone(&state, &RankState::Lost);
                 return Err(state.failed.insert(error).clone());
             }
             let wait = left.min(Duration::from_secs(3600));
@@ -246,9 +246,10 @@ impl Client {
     }
 
     /// The error of a service that is gone.
-    fn gone(&self, state: &State, how: RankState) -> CollectiveError {
+    fn gone(&self, state: &State, how: &RankState) -> CollectiveError {
         if self.remote.board != 0 || self.rank == 0 {
-            return ProcessError::NoService.into();
+            let has_left = *how == RankState::Dropped;
+            return if has_left { ProcessError::ServiceLeft } else { ProcessError::NoService }.into();
         }
         let known = |rank| match (&state.last, rank) {
             (_, 0) => how.clone(),
@@ -290,7 +291,7 @@ impl Client {
         };
         let mut state = lock(&self.state);
         let left = state.left;
-        let error = self.gone(&state, how);
+        let error = self.gone(&state, &how);
         if !left {
             state.failed.get_or_insert_with(|| error.clone());
         }

@@ -258,6 +258,7 @@ mod tests {
             CollectiveError::Gone { rank: 1, states: states() },
             CollectiveError::TimeLimit { limit: Duration::from_millis(5), states: states() },
             ProcessError::NoService.into(),
+            ProcessError::ServiceLeft.into(),
             CollectiveError::Aborted,
         ];
         for error in errors {

@@ -105,7 +105,7 @@ impl Rooms {
     pub(super) fn close(&self) {
         let boards: Vec<Arc<Board>> = lock(&self.boards).open.values().cloned().collect();
         for board in boards {
-            board.close(ProcessError::NoService.into());
+            board.close(ProcessError::ServiceLeft.into());
         }
         for work in lock(&self.visitors).values() {
             // A rank that has gone needs no goodbye.

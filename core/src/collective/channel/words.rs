@@ -150,6 +150,9 @@ pub(super) fn write_error(to: &mut Writer, error: &CollectiveError) {
         CollectiveError::Processes(error) if **error == ProcessError::NoService => {
             to.u8(9);
         }
+        CollectiveError::Processes(error) if **error == ProcessError::ServiceLeft => {
+            to.u8(11);
+        }
         // All that the board does not find.
         _ => drop(to.u8(10)),
     }
@@ -168,6 +171,7 @@ pub(super) fn read_error(of: &mut Reader<'_>) -> Result<CollectiveError, Garbled
         8 => CollectiveError::TimeLimit { limit: read_limit(of)?, states: read_states(of)? },
         9 => ProcessError::NoService.into(),
         10 => CollectiveError::Aborted,
+        11 => ProcessError::ServiceLeft.into(),
         _ => return Err(Garbled),
     })
 }

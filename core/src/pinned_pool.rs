@@ -191,13 +191,16 @@ impl<D: Device> PinnedPool<D> {
             state.reuses += 1;
             return Ok((self.pooled(state, memory, flags, location), true));
         }
-        let size = if state.limits.idle_bytes > 0 { rounded(len_bytes) } else { len_bytes };
-        let surplus = state.shrink(usize::MAX, size.get());
-        if state.held_bytes() > state.room_for(size.get()) || size.get() > state.limits.total_bytes {
-            let (held_bytes, limit_bytes) = (state.held_bytes(), state.limits.total_bytes);
-            let error = limited(backend, "pinned", len_bytes.get(), (held_bytes, limit_bytes));
+        let used_bytes = state.pinned_bytes() + state.asked_bytes;
+        let room_bytes = state.room_for(used_bytes);
+        if len_bytes.get() > room_bytes {
+            let error = limited(backend, "pinned", len_bytes.get(), (used_bytes, state.limits.total_bytes));
             return Err(error.with_live(|| state.live_by_tag()));
         }
+        // Memory that will be kept is rounded up to serve more requests, if there is room.
+        let keeps = |size: &NonZeroUsize| size.get() <= room_bytes.min(state.limits.idle_bytes);
+        let size = Some(rounded(len_bytes)).filter(keeps).unwrap_or(len_bytes);
+        let surplus = state.shrink(usize::MAX, size.get());
         // Reserved before the call to the device, which runs without a lock.
         state.asked_bytes += size.get();
         drop(state);

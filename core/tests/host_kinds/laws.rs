@@ -75,6 +75,13 @@ pub(crate) fn pinned_pool_keeps_to_its_limits<D: HostKinds>(context: &Context<D>
     assert_eq!(context.host_memory_statistics().idle_bytes, 0);
     drop(large); // over the limit of what is kept
     assert_eq!(context.host_memory_statistics().idle_bytes, 0);
+    // All of the limit can be had, and a refusal leaves what is kept.
+    drop(context.pinned::<u8>(10_000).unwrap());
+    drop(context.pinned::<u8>(3000).unwrap());
+    let before = context.host_memory_statistics();
+    assert!(before.idle_bytes >= 3000);
+    assert!(context.pinned::<u8>(10_001).is_err());
+    assert_eq!(context.host_memory_statistics(), before);
     context.set_pinned_limits(PinnedLimits::default());
 }
 

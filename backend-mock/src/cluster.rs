@@ -15,7 +15,7 @@ use crate::{
     Explore, MockDevice,
     explore::like_a_test,
     panics,
-    turns::{Turn, Turns},
+    turns::{Caller, Turn, Turns},
 };
 
 /// Random schedules of [`cluster`].
@@ -107,17 +107,18 @@ impl MockDevice {
     ///
     /// # Panics
     ///
-    /// If a rank does, when all have ended, as the rank that did first.
+    /// If a rank does, when all have ended, as the rank that did first. If ranks of another cluster run on this machine.
     pub fn cluster<R: Send>(&self, ranks: usize, program: impl Fn(Rank) -> R + Sync) -> Vec<R> {
         let turns = Turns::new(ranks, self.shared().machine(), self.shared().rank_time_limit());
         let ids = Arc::default();
         let is_quiet = panics::is_quiet();
-        self.shared().engine().start_ranks(ranks);
+        let starts = self.shared().engine().start_ranks(ranks);
+        assert!(starts, "a cluster while another one runs on the machine");
         let first: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
         let outcomes: Vec<Option<R>> = thread::scope(|scope| {
             let start = |number: usize| {
                 let turn = turns.of_rank(number);
-                let device = self.of_rank(number, Arc::clone(&turn));
+                let device = self.of_turn(Arc::clone(&turn));
                 let rank = Rank { number, ranks, device, ids: Arc::clone(&ids) };
                 let (program, first) = (&program, &first);
                 scope.spawn(move || {
@@ -138,11 +139,12 @@ impl MockDevice {
 
 /// Runs the program of a rank from its first turn to its last.
 fn run_rank<R>(
-    turn: &Turn,
+    turn: &Arc<Turn>,
     first: &Mutex<Option<Box<dyn Any + Send>>>,
     program: impl FnOnce() -> R,
 ) -> Option<R> {
     turn.begin();
+    let _caller = Caller::set(turn);
     // The program shares with other ranks as with threads that may panic.
     let outcome = catch_unwind(AssertUnwindSafe(program));
     let panicked = outcome.is_err();

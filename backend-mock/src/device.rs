@@ -179,10 +179,9 @@ impl MockDevice {
     }
 
     /// Another device of the same machine, for a rank.
-    pub(crate) fn of_rank(&self, rank: usize, turn: Arc<Turn>) -> Self {
+    pub(crate) fn of_turn(&self, turn: Arc<Turn>) -> Self {
         let Self { shared } = self.sibling();
-        let of_rank = shared.beside(shared.info().clone(), shared.process()).with_rank(rank, turn);
-        Self::of(of_rank)
+        Self::of(shared.beside(shared.info().clone(), shared.process()).with_turn(turn))
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -69,6 +69,8 @@ use profile_clocks::ProfileClocks;
 
 use std::panic::Location;
 
+use devarray::backend::Meeting;
+
 use crate::{
     allocation::BufferId,
     finding::{Finding, Operation},
@@ -140,16 +142,29 @@ impl Judge {
         self.profile_clocks.set_host(host);
     }
 
-    /// Notes that the first host starts the hosts of this many ranks.
-    pub(crate) fn start_hosts(&mut self, count: usize) {
-        self.lanes.start_hosts(count);
+    /// Notes that the first host starts the hosts of this many ranks. False if ranks run already.
+    pub(crate) fn start_hosts(&mut self, count: usize) -> bool {
+        let starts = self.lanes.start_hosts(count);
         self.profile_clocks.start_hosts(count);
+        starts
     }
 
     /// Notes that the hosts of all ranks have ended, and the first host goes on.
     pub(crate) fn end_hosts(&mut self) {
         self.lanes.end_hosts();
         self.profile_clocks.end_hosts();
+    }
+
+    /// Notes that the host that makes the calls comes to a meeting.
+    pub(crate) fn come_to(&mut self, meeting: Meeting) {
+        self.lanes.come_to(meeting);
+        self.profile_clocks.come_to(meeting);
+    }
+
+    /// Notes that the host that makes the calls goes on after a meeting.
+    pub(crate) fn go_from(&mut self, meeting: Meeting, all_came: bool) {
+        self.lanes.go_from(meeting, all_came);
+        self.profile_clocks.go_from(meeting, all_came);
     }
 
     /// Sets the order between the next operation and operations of blocking streams.

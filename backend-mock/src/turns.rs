@@ -4,6 +4,7 @@
 //! others. The next rank is a choice of the engine's chooser, so a trace repeats it.
 
 use std::{
+    cell::RefCell,
     fmt,
     panic::Location,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -11,7 +12,7 @@ use std::{
 };
 
 use devarray::{
-    backend::RankTurns,
+    backend::{Meeting, RankTurns},
     collective::{CollectiveError, RankCall, RankState},
 };
 
@@ -56,6 +57,34 @@ enum RankAt {
 pub(crate) struct Turn {
     of: Arc<Turns>,
     rank: usize,
+}
+
+thread_local! {
+    /// The rank whose thread this is.
+    static CALLER: RefCell<Option<Arc<Turn>>> = const { RefCell::new(None) };
+}
+
+/// Says, while it lives, that this thread is a rank's.
+pub(crate) struct Caller;
+
+impl Caller {
+    pub(crate) fn set(turn: &Arc<Turn>) -> Self {
+        CALLER.set(Some(Arc::clone(turn)));
+        Self
+    }
+
+    /// The turn of the rank whose thread this is, if it is a rank of this machine.
+    pub(crate) fn on(engine: &Arc<Mutex<Engine>>) -> Option<Arc<Turn>> {
+        // Nothing is known any more when the thread ends.
+        let own = CALLER.try_with(|caller| caller.borrow().clone()).ok().flatten();
+        own.filter(|turn| Arc::ptr_eq(&turn.of.engine, engine))
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        CALLER.set(None);
+    }
 }
 
 impl Turns {
@@ -144,6 +173,10 @@ impl State {
 }
 
 impl Turn {
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
     /// Lets another rank go on, if the schedule likes, and waits until it is this rank's turn. A rank
     /// that has ended has no turn; handles of it are used by whoever has one.
     pub(crate) fn pass(&self) {
@@ -217,6 +250,18 @@ impl RankTurns for Turn {
 
     fn changed(&self) {
         self.of.state().changes += 1;
+    }
+
+    fn comes_to(&self, meeting: Meeting) {
+        let mut engine = self.of.engine();
+        engine.set_host(self.rank);
+        engine.come_to(meeting);
+    }
+
+    fn goes_from(&self, meeting: Meeting, all_came: bool) {
+        let mut engine = self.of.engine();
+        engine.set_host(self.rank);
+        engine.go_from(meeting, all_came);
     }
 
     fn found(&self, error: &CollectiveError) {

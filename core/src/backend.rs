@@ -61,7 +61,7 @@ pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
 pub use captures::{Captured, Captures};
-pub use collect::{CollectOp, Collects, CutOff, RankTurns};
+pub use collect::{CollectOp, Collects, CutOff, Meeting, RankTurns};
 pub use compute::{
     Compute, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders,
     ProductFunction, ProductOp, Products, ReduceForm, ReduceOp, Reduces,

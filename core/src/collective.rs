@@ -77,6 +77,8 @@ mod exchange;
 mod group;
 mod id;
 mod link;
+mod meeting;
+mod meets;
 mod moved;
 mod numbers;
 mod place;

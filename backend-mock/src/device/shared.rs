@@ -10,7 +10,11 @@ use std::{
 
 use devarray::backend::{DeviceInfo, StreamOwner};
 
-use crate::{backend::BACKEND, engine::Engine, turns::Turn};
+use crate::{
+    backend::BACKEND,
+    engine::Engine,
+    turns::{Caller, Turn},
+};
 
 /// The state that all handles of one device share.
 pub(crate) struct Shared {
@@ -24,8 +28,8 @@ pub(crate) struct Shared {
     adopts_host_memory: bool,
     /// The time for which a rank may keep the turn.
     rank_time_limit: Duration,
-    /// In a cluster, the rank that the device belongs to: the number of its host, and its turn.
-    rank: Option<(usize, Arc<Turn>)>,
+    /// In a cluster, the turn of the rank that the device belongs to.
+    turn: Option<Arc<Turn>>,
 }
 
 /// The number of machines made so far.
@@ -40,29 +44,29 @@ impl Shared {
         rank_time_limit: Duration,
     ) -> Self {
         let (engine, machine) = (Arc::new(Mutex::new(engine)), MACHINES.fetch_add(1, Relaxed));
-        Self { info, process: 0, engine, machine, adopts_host_memory, rank_time_limit, rank: None }
+        Self { info, process: 0, engine, machine, adopts_host_memory, rank_time_limit, turn: None }
     }
 
     /// A device of the same machine, as seen by a process.
     pub(crate) fn beside(&self, info: DeviceInfo, process: u64) -> Self {
         let Self { machine, adopts_host_memory, rank_time_limit, .. } = *self;
-        let (engine, rank) = (Arc::clone(&self.engine), self.rank.clone());
-        Self { info, process, engine, machine, adopts_host_memory, rank_time_limit, rank }
+        let (engine, turn) = (Arc::clone(&self.engine), self.turn.clone());
+        Self { info, process, engine, machine, adopts_host_memory, rank_time_limit, turn }
     }
 
     /// This device, for a rank.
-    pub(crate) fn with_rank(self, rank: usize, turn: Arc<Turn>) -> Self {
-        Self { rank: Some((rank, turn)), ..self }
+    pub(crate) fn with_turn(self, turn: Arc<Turn>) -> Self {
+        Self { turn: Some(turn), ..self }
     }
 
     /// The number of the host that makes calls on this device.
     pub(crate) fn host(&self) -> usize {
-        self.rank.as_ref().map_or(0, |(rank, _)| *rank)
+        self.turn.as_ref().map_or(0, |turn| turn.rank())
     }
 
     /// The turn of its rank, in a cluster.
     pub(crate) fn turn(&self) -> Option<&Arc<Turn>> {
-        self.rank.as_ref().map(|(_, turn)| turn)
+        self.turn.as_ref()
     }
 
     pub(crate) fn rank_time_limit(&self) -> Duration {
@@ -79,15 +83,17 @@ impl Shared {
         self.machine
     }
 
-    /// Locks the engine; in a cluster, at the rank's turn. The engine stays usable after a panic, because
+    /// Locks the engine; in a cluster, at the turn of the rank whose thread calls, whichever rank's handle this is. A
+    /// thread that a rank started calls for the rank of the handle. The engine stays usable after a panic, because
     /// every step leaves it consistent. Panics in the host function of a kernel, which runs while the engine
     /// is locked.
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
-        if let Some((_, turn)) = &self.rank {
+        let caller = Caller::on(&self.engine).or_else(|| self.turn().cloned());
+        if let Some(turn) = &caller {
             turn.pass();
         }
         let mut engine = devarray::kernel::Running::lock(&self.engine);
-        engine.set_host(self.host());
+        engine.set_host(caller.map_or(0, |turn| turn.rank()));
         engine
     }
 

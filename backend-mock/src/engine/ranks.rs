@@ -1,6 +1,6 @@
 //! Ranks. Each has a host of its own.
 
-use devarray::backend::CollectOp;
+use devarray::backend::{CollectOp, Meeting};
 
 use super::{Engine, Exchanged, Given, Work};
 use crate::{allocation::Allocated, schedule::Choice};
@@ -47,9 +47,20 @@ impl Engine {
         self.chooser.choose(Choice::Call, ways)
     }
 
-    /// Notes that a program starts this many ranks.
-    pub(crate) fn start_ranks(&mut self, count: usize) {
-        self.judge.start_hosts(count);
+    /// Notes that a program starts this many ranks. False if ranks run already.
+    #[must_use]
+    pub(crate) fn start_ranks(&mut self, count: usize) -> bool {
+        self.judge.start_hosts(count)
+    }
+
+    /// Notes that the rank that makes the calls begins to wait for the others.
+    pub(crate) fn come_to(&mut self, meeting: Meeting) {
+        self.judge.come_to(meeting);
+    }
+
+    /// Notes that the rank that makes the calls has waited for the others.
+    pub(crate) fn go_from(&mut self, meeting: Meeting, all_came: bool) {
+        self.judge.go_from(meeting, all_came);
     }
 
     /// Notes that all ranks have ended, and the program has waited for that.

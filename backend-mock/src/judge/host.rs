@@ -120,7 +120,9 @@ impl Judge {
         }
         let finding = self.conflict(code, operation, access, false, conflicts, |_| memory);
         if declared.write {
-            self.device.alive_mut(id)?.give(&bytes);
+            if let Some(buffer) = self.device.alive_mut(id) {
+                buffer.give(&bytes);
+            }
             return finding;
         }
         finding.or_else(|| {

@@ -1,6 +1,8 @@
 //! The clocks of the streams and of the hosts, and the waits that updated them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+
+use devarray::backend::Meeting;
 
 use super::clock::{Clock, Position};
 use crate::finding::Operation;
@@ -60,12 +62,16 @@ pub(super) struct Lanes {
     lanes: Vec<Lane>,
     /// The clock of each host.
     hosts: Vec<Clock>,
+    /// Whether ranks run.
+    has_ranks: bool,
     /// The host that makes the calls.
     host: usize,
     /// The number of times that a host's clock changed or another host began to make the calls.
     host_version: u64,
     /// The clock of everything that comes before all later operations of blocking lanes.
     barrier: Clock,
+    /// Everything that the hosts in a meeting had waited for when they came, and the number of hosts that have not gone.
+    meetings: BTreeMap<Meeting, (Clock, usize)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -82,7 +88,8 @@ struct Lane {
 impl Default for Lanes {
     fn default() -> Self {
         let (lanes, hosts) = (Vec::new(), vec![Clock::default()]);
-        Self { lanes, hosts, host: 0, host_version: 0, barrier: Clock::default() }
+        let (barrier, meetings) = (Clock::default(), BTreeMap::new());
+        Self { lanes, hosts, has_ranks: false, host: 0, host_version: 0, barrier, meetings }
     }
 }
 
@@ -156,11 +163,16 @@ impl Lanes {
         }
     }
 
-    /// Notes that the first host starts the hosts of this many ranks: each knows what it knows.
-    pub(super) fn start_hosts(&mut self, count: usize) {
+    /// Notes that the first host starts the hosts of this many ranks: each knows what it knows. False if ranks run already.
+    pub(super) fn start_hosts(&mut self, count: usize) -> bool {
+        if self.has_ranks {
+            return false;
+        }
+        self.has_ranks = true;
         self.set_host(0);
         let first = self.hosts[0].clone();
         self.hosts = vec![first; count.max(1)];
+        true
     }
 
     /// Notes that all other hosts have ended, and the first one has waited for that.
@@ -169,6 +181,27 @@ impl Lanes {
         let others = self.hosts.split_off(1);
         others.iter().for_each(|host| self.hosts[0].join(host));
         self.host_version += 1;
+        self.meetings.clear();
+        self.has_ranks = false;
+    }
+
+    /// The host that makes the calls comes to a meeting.
+    pub(super) fn come_to(&mut self, meeting: Meeting) {
+        let (known, hosts) = self.meetings.entry(meeting).or_default();
+        known.join(&self.hosts[self.host]);
+        *hosts += 1;
+    }
+
+    /// The host that makes the calls goes on. If all came, it knows what they knew.
+    pub(super) fn go_from(&mut self, meeting: Meeting, all_came: bool) {
+        let Some((known, mut hosts)) = self.meetings.remove(&meeting) else { return };
+        if all_came {
+            self.host_learns(&known);
+        }
+        hosts -= 1;
+        if hosts > 0 {
+            self.meetings.insert(meeting, (known, hosts));
+        }
     }
 
     pub(super) fn record(

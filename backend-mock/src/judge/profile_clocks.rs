@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use devarray::backend::Meeting;
+
 use super::{
     Judge,
     access_lists::ListedAccess,
@@ -90,11 +92,21 @@ impl ProfileClocks {
     }
 
     pub(super) fn start_hosts(&mut self, count: usize) {
-        self.0.iter_mut().for_each(|clocks| clocks.lanes.start_hosts(count));
+        for clocks in &mut self.0 {
+            clocks.lanes.start_hosts(count);
+        }
     }
 
     pub(super) fn end_hosts(&mut self) {
         self.0.iter_mut().for_each(|clocks| clocks.lanes.end_hosts());
+    }
+
+    pub(super) fn come_to(&mut self, meeting: Meeting) {
+        self.0.iter_mut().for_each(|clocks| clocks.lanes.come_to(meeting));
+    }
+
+    pub(super) fn go_from(&mut self, meeting: Meeting, all_came: bool) {
+        self.0.iter_mut().for_each(|clocks| clocks.lanes.go_from(meeting, all_came));
     }
 
     pub(super) fn issue(&mut self, lane: usize, barrier: Barrier) {

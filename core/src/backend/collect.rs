@@ -98,6 +98,26 @@ pub trait RankTurns: Debug + Send + Sync {
 
     /// Calls that do not fit were found, once for each mistake.
     fn found(&self, error: &CollectiveError);
+
+    /// This rank begins to wait in a meeting: a call that returns when all ranks of its communicator have made it.
+    fn comes_to(&self, meeting: Meeting);
+
+    /// The wait is over. If all ranks came (`all_came`), this rank goes on after everything that each of them has waited for
+    /// before it came.
+    fn goes_from(&self, meeting: Meeting, all_came: bool);
+}
+
+/// One [`join`], [`barrier`] or [`split`] of all ranks of a communicator. All of them have the same value.
+///
+/// [`join`]: crate::collective::Communicator::join
+/// [`barrier`]: crate::collective::Communicator::barrier
+/// [`split`]: crate::collective::Communicator::split
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Meeting {
+    /// Distinguishes communicators that exist at the same time.
+    pub(crate) communicator: usize,
+    /// Its number in the communicator: joining is 0.
+    pub(crate) number: u64,
 }
 
 /// The part of one rank in an exchange.

@@ -12,6 +12,7 @@ use super::{
     board::Given,
     exchange::Combinings,
     link::{Agreement, Gathering, Link},
+    meeting::Waiting,
     numbers::Numbers,
     seated::Seated,
     waits::Waits,
@@ -43,13 +44,15 @@ pub struct Communicator<D: Collects> {
     pub(super) context: Context<D>,
     pub(super) raw: Arc<D::Communicator>,
     pub(super) link: Arc<Link>,
-    time_limit: Duration,
+    pub(super) time_limit: Duration,
     /// Is told when the communicator is over, as long as it is kept here.
     watcher: Option<Arc<Watcher<D>>>,
     pub(super) rank: usize,
     pub(super) ranks: usize,
     /// Calls so far.
     pub(super) calls: u64,
+    /// Calls so far by which all ranks waited for each other.
+    pub(super) meetings: u64,
     pub(super) turns: Option<Arc<dyn RankTurns>>,
     /// Numbers of exchanges that are not compared; none if they are.
     own_numbers: Option<Numbers>,
@@ -110,7 +113,9 @@ impl<D: Collects> Communicator<D> {
         call.count = ranks;
         let waits = Waits::new(&call, turns.as_deref(), Some(id.time_limit()));
         let own = (backend, Arc::as_ptr(&context.0).addr());
-        let link = match id.0.way.join((rank, ranks), own, &call, &waits) {
+        let waiting = Waiting::begin(turns.as_deref(), id.0.way.meeting(0));
+        let joined = id.0.way.join((rank, ranks), own, &call, &waits);
+        let link = match waiting.end(joined) {
             Ok(link) => Arc::new(link),
             Err(error) => return Err(error.of(backend, JOIN)),
         };
@@ -137,6 +142,7 @@ impl<D: Collects> Communicator<D> {
             rank,
             ranks,
             calls: 1,
+            meetings: 1,
             turns,
             own_numbers,
             combinings: Combinings::default(),
@@ -172,6 +178,7 @@ impl<D: Collects> Communicator<D> {
             rank: self.rank,
             ranks: self.ranks,
             calls: 0,
+            meetings: 0,
             turns: self.turns.clone(),
             own_numbers: None,
             combinings: Combinings::default(),
@@ -197,38 +204,6 @@ impl<D: Collects> Communicator<D> {
     #[must_use]
     pub fn context(&self) -> &Context<D> {
         &self.context
-    }
-
-    /// Blocks until all ranks make this call. It is about host threads: it neither waits for streams
-    /// nor enqueues anything.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Collective`]: [the ranks do not agree](super#errors).
-    #[track_caller]
-    pub fn barrier(&mut self) -> Result<()> {
-        let call = self.next_call("barrier");
-        self.agree(&call, None).map(drop)
-    }
-
-    /// Joins a new communicator with the ranks that give the same color, in the order of their ranks
-    /// here; none for a rank without a color. Blocks until all ranks make this call. This communicator
-    /// stays.
-    ///
-    /// # Errors
-    ///
-    /// - [`Error::Collective`]: [the ranks do not agree](super#errors).
-    /// - The errors of [`join`](Self::join).
-    #[track_caller]
-    pub fn split(&mut self, color: Option<usize>) -> Result<Option<Self>> {
-        let call = self.next_call("split");
-        match self.agree(&call, color)?.group {
-            Some((way, rank, ranks)) => {
-                let id = CommunicatorId::of(way, self.time_limit);
-                Ok(Some(Self::join(&self.context, &id, rank, ranks)?))
-            }
-            None => Ok(None),
-        }
     }
 
     /// Returns this communicator as one that enqueues exchanges without comparing the calls of ranks before.

@@ -1,7 +1,7 @@
 //! The input of a check: a way to open fresh devices, and the number and seed of its generated
 //! cases.
 
-use std::{env, fmt, fmt::Display};
+use std::{cell::RefCell, env, fmt, fmt::Display};
 
 use devarray::{Context, Device};
 
@@ -31,12 +31,16 @@ pub struct Harness<D> {
     open: Open<D>,
     /// Opens another device of the backend, if it has two.
     second: Option<Open<D>>,
+    /// Opens the first device in another process, if the harness has one.
+    other_process: Option<Open<D>>,
     /// The number of devices for ranks, and a function that opens each.
     ranks: Option<(usize, OpenNumber<D>)>,
     /// The numbers of ranks that laws are tried with.
     rank_counts: Vec<usize>,
     seed: u64,
     cases: usize,
+    /// The reason why the law that is being checked is not run.
+    not_run: RefCell<Option<String>>,
 }
 
 impl<D: Device> Harness<D> {
@@ -53,10 +57,12 @@ impl<D: Device> Harness<D> {
         Self {
             open: Box::new(move || open().map_err(|error| error.to_string())),
             second: None,
+            other_process: None,
             ranks: None,
             rank_counts: RANK_COUNTS.to_vec(),
             seed: 0,
             cases: default_cases(),
+            not_run: RefCell::new(None),
         }
     }
 
@@ -66,6 +72,15 @@ impl<D: Device> Harness<D> {
     #[must_use]
     pub fn with_second<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {
         self.second = Some(Box::new(move || open().map_err(|error| error.to_string())));
+        self
+    }
+
+    /// Returns this harness with the device that `open` of [`new`](Self::new) opened last, in another process.
+    /// Without it, and if the second device is none of another process either, the law of two processes is not
+    /// run.
+    #[must_use]
+    pub fn with_other_process<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {
+        self.other_process = Some(Box::new(move || open().map_err(|error| error.to_string())));
         self
     }
 
@@ -84,7 +99,7 @@ impl<D: Device> Harness<D> {
 
     /// Returns this harness with other numbers of ranks that each law of ranks is tried with, otherwise 2 and 3.
     /// Numbers below 2 are left out: laws are of ranks that exchange with another. With no other number, as on
-    /// a machine with one device, laws of ranks try nothing.
+    /// a machine with one device, laws of ranks are [not run](Self::not_run).
     ///
     /// # Panics
     ///
@@ -97,10 +112,11 @@ impl<D: Device> Harness<D> {
         self
     }
 
-    /// The numbers of ranks that each law of ranks is tried with.
+    /// The numbers of ranks that each law of ranks is tried with: as many as there are devices for.
     #[must_use]
-    pub fn rank_counts(&self) -> &[usize] {
-        &self.rank_counts
+    pub fn rank_counts(&self) -> Vec<usize> {
+        let most = self.ranks.as_ref().map_or(usize::MAX, |&(most, _)| most);
+        self.rank_counts.iter().copied().filter(|&count| count <= most).collect()
     }
 
     /// Returns this harness with another seed for generated cases.
@@ -166,12 +182,25 @@ impl<D: Device> Harness<D> {
         Ok(Context::new(device)?)
     }
 
-    /// A context for each of `count` ranks; `None` if there are not enough devices.
+    /// The first device in another process; otherwise as [`second_context`](Self::second_context).
     ///
     /// # Errors
     ///
     /// The error of the backend.
-    pub fn rank_contexts(&self, count: usize) -> Result<Option<Vec<Context<D>>>, Violation> {
+    pub(crate) fn other_process_context(&self) -> Result<Context<D>, Violation> {
+        let Some(open) = &self.other_process else { return self.second_context() };
+        let device = open().map_err(|error| {
+            Violation::new(format!("the device does not open in another process: {error}"))
+        })?;
+        Ok(Context::new(device)?)
+    }
+
+    /// A context for each of `count` ranks, one of [`rank_counts`](Self::rank_counts).
+    ///
+    /// # Errors
+    ///
+    /// The error of the backend.
+    pub fn rank_contexts(&self, count: usize) -> Result<Vec<Context<D>>, Violation> {
         let open = |rank: usize| match &self.ranks {
             Some((_, open)) => {
                 let device = open(rank)
@@ -181,8 +210,24 @@ impl<D: Device> Harness<D> {
             None if rank == 0 => self.context(),
             None => self.second_context(),
         };
-        let is_too_many = self.ranks.as_ref().is_some_and(|&(most, _)| count > most);
-        if is_too_many { Ok(None) } else { (0..count).map(open).collect::<Result<_, _>>().map(Some) }
+        (0..count).map(open).collect()
+    }
+
+    /// The reason why the law that was checked last was not run, such as a library that is not on this machine;
+    /// `None` if it was run. A law that was not run neither holds nor is broken.
+    #[must_use]
+    pub fn not_run(&self) -> Option<String> {
+        self.not_run.borrow().clone()
+    }
+
+    /// A law begins, and is run unless it says otherwise.
+    pub(crate) fn begin(&self) {
+        *self.not_run.borrow_mut() = None;
+    }
+
+    /// The law that is being checked is not run, for this reason.
+    pub(crate) fn leave_out(&self, reason: impl Into<String>) {
+        *self.not_run.borrow_mut() = Some(reason.into());
     }
 
     /// One source of choices for each generated case, the same in every run with this seed.

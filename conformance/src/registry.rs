@@ -170,12 +170,14 @@ impl<D: Device> Law<D> {
         format!("{}::{}", self.group, self.name)
     }
 
-    /// Runs the check on fresh devices.
+    /// Runs the check on fresh devices. [`Harness::not_run`] tells afterwards whether something that the law needs is
+    /// missing on this machine.
     ///
     /// # Errors
     ///
     /// The violation, with the code of this law.
     pub fn check(&self, harness: &Harness<D>) -> Outcome {
+        harness.begin();
         (self.check)(harness).map_err(|violation| violation.of_law(self.code))
     }
 

@@ -135,8 +135,8 @@ pub fn again(package: &str, module: &str, name: &str, attributes: &str) -> Strin
     format!("cargo test -p {package} -- --exact {path}{ignored}")
 }
 
-/// Checks one law like a test: returns if the outcome is the expected one. `again` is the command that
-/// repeats the check.
+/// Checks one law like a test: returns if the outcome is the expected one, or if the law was
+/// [not run](Harness::not_run), and prints the reason then. `again` is the command that repeats the check.
 ///
 /// # Panics
 ///
@@ -156,6 +156,8 @@ pub fn run<D: Device>(
     }
     if let Some(capability) = law.capability.filter(|_| !law.applies(&harness)) {
         println!("{name}: not applicable: the device does not declare {capability}, and refuses it by name");
+    } else if let Some(reason) = harness.not_run() {
+        println!("{name}: not run: {reason}");
     }
 }
 
@@ -165,6 +167,8 @@ fn verdict<D: Device>(law: &Law<D>, known: &[ExpectedFailure], harness: &Harness
     let reason = known.iter().find(|(known, _)| *known == name).map(|(_, reason)| reason);
     match (law.check(harness), reason) {
         (Ok(()), None) | (Err(_), Some(_)) => Ok(()),
+        // Nothing is known of a law that was not run.
+        (Ok(()), Some(_)) if harness.not_run().is_some() => Ok(()),
         (Ok(()), Some(reason)) => Err(format!("{name} holds, and was expected to fail: {reason}")),
         (Err(violation), None) => {
             let (seed, cases) = (harness.seed(), harness.cases());

@@ -3,5 +3,5 @@
 mod outcome;
 mod report;
 
-pub use outcome::{Candidate, Checked, Run, Tally, check};
+pub use outcome::{Candidate, Checked, Found, Run, Tally, check};
 pub use report::{Format, Report, write};

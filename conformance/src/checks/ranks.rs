@@ -36,8 +36,17 @@ struct Rank<D: Collects> {
     other: StreamHandle<D>,
 }
 
-/// Runs a law on a thread for each rank; on none if the device says that it has no ranks, or if there are not
-/// enough devices.
+/// The numbers of ranks to try; if there are none, the law is not run.
+fn counts<D: Collects>(harness: &Harness<D>) -> Vec<usize> {
+    let counts = harness.rank_counts();
+    if counts.is_empty() {
+        harness.leave_out("there are not enough devices for two ranks");
+    }
+    counts
+}
+
+/// Runs a law on a thread for each rank; on none if the device says that it has no ranks, or if the library that
+/// it needs is not on this machine.
 fn on_each<D: Collects>(
     harness: &Harness<D>,
     count: usize,
@@ -49,11 +58,11 @@ fn on_each<D: Collects>(
         let due = matches!(refused, Some(Error::Unsupported { capability: Capability::Collectives, .. }));
         return ensure(due, || format!("a device without ranks answers {refused:?}"));
     }
-    // A backend may need a library that is not on this machine.
-    if let Err(Error::Library { .. }) = Communicator::join(&first, &CommunicatorId::new(), 0, 1) {
+    if let Err(error @ Error::Library { .. }) = Communicator::join(&first, &CommunicatorId::new(), 0, 1) {
+        harness.leave_out(error.to_string());
         return Ok(());
     }
-    let Some(contexts) = harness.rank_contexts(count)? else { return Ok(()) };
+    let contexts = harness.rank_contexts(count)?;
     let (id, law) = (&CommunicatorId::with_time_limit(TIME_LIMIT), &law);
     let run = |number: usize, context: &Context<D>| {
         let (stream, other) = (context.stream()?, context.stream()?);
@@ -125,7 +134,7 @@ pub fn reduced<D: Collects>(harness: &Harness<D>) -> Outcome {
         Combination::Maximum,
         Combination::Mean,
     ];
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for (case, len) in [0, 1, 2, 7, 255, 5000].into_iter().enumerate() {
                 let combination = COMBINATIONS[case % COMBINATIONS.len()];
@@ -164,7 +173,7 @@ pub fn reduced<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// Elements that are only moved come to the right place of the right rank, in any number.
 pub fn moved<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for len in [0, 1, 3, 64, 4097] {
                 let of = |rank: usize| elements::<u16>(rank as u64 + 1, count * len);
@@ -201,7 +210,7 @@ pub fn moved<D: Collects>(harness: &Harness<D>) -> Outcome {
 pub fn strided<D: Collects>(harness: &Harness<D>) -> Outcome {
     let cases: Vec<u64> = (0..harness.cases() as u64).collect();
     let seed = harness.seed();
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for &case in &cases {
                 let shape = SHAPES[usize::try_from(case).unwrap_or(0) % SHAPES.len()];
@@ -261,7 +270,7 @@ pub fn strided<D: Collects>(harness: &Harness<D>) -> Outcome {
 /// strict stream refuses the exchange instead, on the rank without the order.
 pub fn ordered<D: Collects>(harness: &Harness<D>) -> Outcome {
     const LEN: usize = 3000;
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, other }| {
             let of = |rank: usize, round: u64| elements::<u32>(round * 10 + rank as u64, LEN);
             for round in 0..6 {
@@ -304,8 +313,7 @@ pub fn ordered<D: Collects>(harness: &Harness<D>) -> Outcome {
 /// succeeds later.
 pub fn refused<D: Collects>(harness: &Harness<D>) -> Outcome {
     const SUM: Combination = Combination::Sum;
-    for (count, case) in harness.rank_counts().iter().flat_map(|&count| (0..6).map(move |case| (count, case)))
-    {
+    for (count, case) in counts(harness).into_iter().flat_map(|count| (0..6).map(move |case| (count, case))) {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             let last = number + 1 == count;
             let before = elements::<f32>(number as u64, 4);
@@ -334,7 +342,7 @@ pub fn refused<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// If a rank drops or aborts its communicator, the other ranks get an error, and none of them waits for it.
 pub fn gone<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         for aborts in [false, true] {
             on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
                 let before = elements::<f32>(number as u64, 4);
@@ -361,7 +369,7 @@ pub fn gone<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// Groups of a split exchange among themselves, numbered in the order of ranks.
 pub fn groups<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             let color = |rank: usize| if count == 2 { 5 } else { rank % 2 };
             let members: Vec<u64> =

@@ -173,6 +173,11 @@ unsafe impl<D: Device> Device for Instrumented<D> {
         self.log.note(Call::AllocHost, self.info().backend)?;
         self.inner.alloc_host(len_bytes)
     }
+
+    #[track_caller]
+    fn note_host_access(&self, access: &DeclaredAccess<'_, D::Buffer>) {
+        self.inner.note_host_access(access);
+    }
 }
 
 impl<D: Device> InstrumentedStream<D> {

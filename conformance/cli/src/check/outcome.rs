@@ -44,13 +44,24 @@ pub struct Checked {
     /// Whether the device has the capability that the law tests. If not, the check made sure that
     /// the refusal names the capability.
     pub applicable: bool,
-    /// The violation; `None` if the law holds.
+    /// The reason why the law was not run, such as a library that is not on this machine; `None` if it
+    /// was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
+    /// The violation; `None` if the law holds, and if it was not run.
     pub violation: Option<String>,
     /// The command that shows the violation again; only if the law is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
     /// The time it took, in seconds.
     pub seconds: f64,
+}
+
+impl Checked {
+    /// Whether the law was run on the device, and holds.
+    pub(super) fn holds(&self) -> bool {
+        self.violation.is_none() && self.applicable && self.not_run.is_none()
+    }
 }
 
 /// A run of the suite: its device and its outcome.
@@ -95,6 +106,8 @@ pub struct Tally {
     pub failed: usize,
     /// The laws about an extra that the device does not have, and refuses by name.
     pub not_applicable: usize,
+    /// The laws that were not run because something is missing on this machine.
+    pub not_run: usize,
 }
 
 impl Tally {
@@ -103,37 +116,61 @@ impl Tally {
     pub fn of(laws: &[Checked]) -> Self {
         let failed = laws.iter().filter(|law| law.violation.is_some()).count();
         let not_applicable = laws.iter().filter(|law| law.violation.is_none() && !law.applicable).count();
-        Self { passed: laws.len() - failed - not_applicable, failed, not_applicable }
+        let passed = laws.iter().filter(|law| law.holds()).count();
+        Self { passed, failed, not_applicable, not_run: laws.len() - passed - failed - not_applicable }
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { passed, failed, not_applicable } = self;
+        let Self { passed, failed, not_applicable, not_run } = self;
         write!(f, "{passed} passed, {failed} failed")?;
         if *not_applicable > 0 {
             write!(f, ", {not_applicable} not applicable")?;
+        }
+        if *not_run > 0 {
+            write!(f, ", {not_run} not run")?;
         }
         Ok(())
     }
 }
 
+/// The outcome of one law on all candidates.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Found {
+    /// The violation; `None` if no candidate breaks the law.
+    pub violation: Option<String>,
+    /// The reason why no candidate ran the law; `None` if one did.
+    pub not_run: Option<String>,
+    /// The time that it took.
+    pub took: Duration,
+}
+
 /// Checks one law on every candidate; the first violation counts. A check that panics counts as
 /// broken, and does not stop the run.
 #[must_use]
-pub fn check<D: Device>(law: &Law<D>, candidates: &[Candidate<D>]) -> (Option<String>, Duration) {
+pub fn check<D: Device>(law: &Law<D>, candidates: &[Candidate<D>]) -> Found {
     let start = Instant::now();
+    let mut ran = false;
+    let mut not_run = None;
     let violation = candidates.iter().find_map(|candidate| {
         let outcome = catch_unwind(AssertUnwindSafe(|| law.check(&candidate.harness)));
         let violation = match outcome {
-            Ok(Ok(())) => return None,
+            Ok(Ok(())) => {
+                let reason = candidate.harness.not_run();
+                ran |= reason.is_none();
+                not_run = not_run.take().or(reason);
+                return None;
+            }
             Ok(Err(violation)) => violation.to_string(),
             Err(panic) => format!("{}: the check panicked: {}", law.code, text(&*panic)),
         };
         let on = if candidate.name.is_empty() { String::new() } else { format!("{}: ", candidate.name) };
         Some(format!("{on}{violation}"))
     });
-    (violation, start.elapsed())
+    let not_run = not_run.filter(|_| !ran && violation.is_none());
+    Found { violation, not_run, took: start.elapsed() }
 }
 
 fn text(panic: &(dyn Any + Send)) -> &str {

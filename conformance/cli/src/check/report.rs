@@ -89,8 +89,11 @@ fn markdown(run: &Run) -> Result<String> {
     for law in &run.laws {
         let outcome = match law.violation.as_deref() {
             Some(broken) => format!("**broken**: {}", cell(broken)),
-            None if law.applicable => "holds".into(),
-            None => "not applicable: refused by name".into(),
+            None if !law.applicable => "not applicable: refused by name".into(),
+            None => match &law.not_run {
+                Some(reason) => format!("not run: {}", cell(reason)),
+                None => "holds".into(),
+            },
         };
         writeln!(
             text,
@@ -110,11 +113,11 @@ fn junit(run: &Run) -> Result<String> {
     for law in &run.laws {
         let mut status = match law.violation {
             Some(_) => TestCaseStatus::non_success(NonSuccessKind::Failure),
-            None if law.applicable => TestCaseStatus::success(),
+            None if law.holds() => TestCaseStatus::success(),
             None => TestCaseStatus::skipped(),
         };
-        if let Some(violation) = &law.violation {
-            status.set_message(violation.clone());
+        if let Some(message) = law.violation.as_ref().or(law.not_run.as_ref()) {
+            status.set_message(message.clone());
         }
         let mut case = TestCase::new(law.name.clone(), status);
         case.set_time(Duration::from_secs_f64(law.seconds));

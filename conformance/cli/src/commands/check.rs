@@ -1,6 +1,6 @@
 //! `devarray check`: runs the conformance suite on a backend.
 
-use std::{cell::RefCell, panic, time::SystemTime};
+use std::{cell::RefCell, panic, rc::Rc, time::SystemTime};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
@@ -14,7 +14,7 @@ use indicatif::ProgressBar;
 
 use crate::{
     Status,
-    check::{Candidate, Checked, Report, Run, Tally, check as check_law, write},
+    check::{Candidate, Checked, Found, Report, Run, Tally, check as check_law, write},
     limits,
     output::Output,
 };
@@ -51,7 +51,7 @@ Examples:
   devarray check --filter copies:: --cases 500 --seed 7
   devarray check --backend cuda --ranks 4
 
-Exit status: 0 if every law holds, 1 if one is broken, 2 if nothing could be checked.")]
+Exit status: 0 if no law is broken, 1 if one is, 2 if none could be run.")]
 #[non_exhaustive]
 pub struct Arguments {
     /// What is checked
@@ -78,7 +78,7 @@ pub struct Arguments {
 ///
 /// # Errors
 ///
-/// There is no device, no law matches the filter, or a report cannot be written.
+/// There is no device, no law matches the filter, no law was run, or a report cannot be written.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     let most_ranks = arguments.ranks.unwrap_or(MOST_RANKS);
     let (info, candidates) = match arguments.backend {
@@ -102,9 +102,18 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
                     (1.., Some(begun)) => Ok::<_, Error>(MockDevice::sibling(begun).into()),
                     (_, begun) => Ok(begun.insert(first(0)).clone().into()),
                 };
-                let Candidate { name, harness } =
-                    arguments.candidate(name, move |ordinal| device(ordinal).into());
-                Candidate::new(name, harness.with_ranks(most_ranks, rank))
+                let last = Rc::new(RefCell::new(MockDevice::new()));
+                let opened = Rc::clone(&last);
+                let Candidate { name, harness } = arguments.candidate(name, move |ordinal| {
+                    let device = device(ordinal);
+                    if ordinal == 0 {
+                        opened.replace(device.clone());
+                    }
+                    device.into()
+                });
+                let other_process = move || Ok::<_, Error>(last.borrow().other_process().into());
+                let harness = harness.with_ranks(most_ranks, rank).with_other_process(other_process);
+                Candidate::new(name, harness)
             });
             (MockDevice::new().info().clone(), Vec::from(candidates))
         }
@@ -201,12 +210,13 @@ pub fn check<D: Device>(
     let checked = laws.iter().map(|law| {
         let name = law.full_name();
         bar.set_message(name.clone());
-        let (violation, took) = check_law(law, candidates);
+        let Found { violation, not_run, took, .. } = check_law(law, candidates);
         let applicable = candidates.iter().any(|candidate| law.applies(&candidate.harness));
         bar.inc(1);
         let reproduce = violation.as_ref().map(|_| arguments.reproduce(&name));
         let (group, code, summary) = (law.group.into(), law.code.into(), law.summary.into());
-        Checked { group, name, code, summary, applicable, violation, reproduce, seconds: took.as_secs_f64() }
+        let seconds = took.as_secs_f64();
+        Checked { group, name, code, summary, applicable, not_run, violation, reproduce, seconds }
     });
     let laws: Vec<Checked> = checked.collect();
     panic::set_hook(hook);
@@ -226,7 +236,11 @@ pub fn check<D: Device>(
     for report in &arguments.report {
         write(&run, report)?;
     }
-    Ok(if run.tally().failed == 0 { Status::Success } else { Status::Failed })
+    let Tally { failed, not_run, .. } = run.tally();
+    if not_run == run.laws.len() {
+        bail!("no law was run");
+    }
+    Ok(if failed == 0 { Status::Success } else { Status::Failed })
 }
 
 /// A note on the laws that a filter chose, so that nobody takes them for the whole suite.
@@ -243,12 +257,21 @@ fn ran<D: Device>(filter: &str, laws: &[Law<D>], of: usize) -> String {
 /// Prints the table by group, and the violations.
 fn show(run: &Run, output: &mut Output<'_>) -> Result<()> {
     output.news(format_args!("{}: {}", run.backend, run.device))?;
-    output
-        .news(format_args!("{:<14}{:>8}{:>8}{:>6}{:>10}", "group", "passed", "failed", "n/a", "seconds"))?;
+    output.news(format_args!(
+        "{:<14}{:>8}{:>8}{:>6}{:>9}{:>10}",
+        "group", "passed", "failed", "n/a", "not run", "seconds"
+    ))?;
     for group in run.laws.chunk_by(|a, b| a.group == b.group) {
-        let Tally { passed, failed, not_applicable, .. } = Tally::of(group);
+        let Tally { passed, failed, not_applicable, not_run, .. } = Tally::of(group);
         let (name, seconds) = (&group[0].group, group.iter().map(|law| law.seconds).sum::<f64>());
-        output.news(format_args!("{name:<14}{passed:>8}{failed:>8}{not_applicable:>6}{seconds:>10.2}"))?;
+        output.news(format_args!(
+            "{name:<14}{passed:>8}{failed:>8}{not_applicable:>6}{not_run:>9}{seconds:>10.2}"
+        ))?;
+    }
+    for law in run.laws.iter().filter(|law| law.applicable) {
+        if let Some(reason) = &law.not_run {
+            output.line(format_args!("{} is not run: {reason}", law.name))?;
+        }
     }
     for law in run.laws.iter().filter(|law| law.violation.is_some()) {
         let (violation, again) = (law.violation.as_deref(), law.reproduce.as_deref());

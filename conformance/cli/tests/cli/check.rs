@@ -148,6 +148,45 @@ fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
     assert_eq!(fs::read_to_string(path("r.xml")).unwrap().matches("<skipped").count(), declined);
 }
 
+/// A law that needs more than this machine has is counted by itself, with the reason, and not as passed.
+#[test]
+fn a_law_that_is_not_run_is_counted_by_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let reports = format!("md={},json={},junit={}", path("r.md"), path("r.json"), path("r.xml"));
+    let check = |filter: &str, counts: &[usize]| {
+        let arguments = ["devarray", "check", "--filter", filter, "--cases", "1", "--report", &reports];
+        let Command::Check(arguments) = Cli::try_parse_from(arguments).unwrap().command else {
+            panic!("another command")
+        };
+        let open = || Ok::<_, Error>(AnyDevice::from(MockDevice::new()));
+        let candidates = [Candidate::new("", Harness::new(open).with_cases(1).with_rank_counts(counts))];
+        let (info, mut printed) = (MockDevice::new().info().clone(), Vec::new());
+        let status = check::check(&arguments, &info, laws(), &candidates, &mut Output::new(&mut printed));
+        (status, String::from_utf8(printed).unwrap())
+    };
+
+    // No second process.
+    let (status, printed) = check("ipc::", &[2]);
+    assert_eq!(status.unwrap(), Status::Success, "{printed}");
+    let reason = "the device is not open in another process";
+    assert!(printed.contains(&format!("ipc::one_memory is not run: {reason}\n")), "{printed}");
+    assert!(printed.ends_with("2 passed, 0 failed, 1 not run\n"), "{printed}");
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(path("r.json")).unwrap()).unwrap();
+    let told: Vec<_> =
+        json["laws"].as_array().unwrap().iter().filter_map(|law| law["not_run"].as_str()).collect();
+    assert_eq!(told, [reason]);
+    assert!(fs::read_to_string(path("r.md")).unwrap().contains(&format!("| not run: {reason} |")));
+    assert_eq!(fs::read_to_string(path("r.xml")).unwrap().matches("<skipped").count(), 1);
+
+    // No devices for ranks, and nothing else to check; the twin has them.
+    let (status, printed) = check("ranks::reduced", &[1]);
+    assert!(status.unwrap_err().to_string().contains("no law was run"), "{printed}");
+    assert!(printed.ends_with("0 passed, 0 failed, 1 not run\n"), "{printed}");
+    let (_, printed) = check("ranks::reduced", &[2]);
+    assert!(printed.ends_with("1 passed, 0 failed\n"), "{printed}");
+}
+
 /// Checks only the laws of ranks, with another number of ranks.
 #[test]
 fn ranks_are_checked_with_as_many_as_told() {

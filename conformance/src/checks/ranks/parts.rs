@@ -7,7 +7,7 @@ use devarray::{
     ix,
 };
 
-use super::{Rank, bits, combined, numbers, on_each, told};
+use super::{Rank, bits, combined, counts, numbers, on_each, told};
 use crate::{
     Harness, Outcome,
     patterns::elements,
@@ -17,7 +17,7 @@ use crate::{
 /// A rank's part of a gathered array is given where it lies, and its part of a combined one replaces what it gave;
 /// so in views, too.
 pub fn in_place<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for len in [0, 1, 3, 700] {
                 let what = |call: &str| format!("{call} in place, of {len} elements a part, {count} ranks");
@@ -63,7 +63,7 @@ fn rows(from: usize, to: usize, round: usize) -> usize {
 /// Parts have as many rows as their ranks like, or none, and come to the right place; counts that differ are told to all
 /// ranks, with the counts.
 pub fn counted<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             for (round, width) in [(0, 3), (1, 1), (2, 0), (3, 40), (4, 2)] {
                 let what = |call: &str| format!("{call} of rows of {width}, {count} ranks, round {round}");

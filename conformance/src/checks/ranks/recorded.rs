@@ -8,7 +8,7 @@ use devarray::{
     recorded::RecordingError,
 };
 
-use super::{Rank, bits, numbers, on_each, told};
+use super::{Rank, bits, counts, numbers, on_each, told};
 use crate::{
     Harness, Outcome, Violation,
     violation::{ensure, same},
@@ -50,7 +50,7 @@ fn step<D: Collects>(
 /// A recorded exchange has the bits of one that is called: of the arrays and the communicator of each launch, in the
 /// order of streams.
 pub fn recorded<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, other }| {
             let Some(mut group) = ranks.split(Some(0))? else {
                 return Err(Violation::new("a rank with a color has no group"));
@@ -109,7 +109,7 @@ fn refused(found: Result<()>, operation: &str, due: RecordingError) -> Outcome {
 /// told to all ranks, with the lines of the recorded calls.
 pub fn recorded_refused<D: Collects>(harness: &Harness<D>) -> Outcome {
     const SUM: Combination = Combination::Sum;
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, mut ranks, stream, .. }| {
             let s = &stream;
             let Some(mut group) = ranks.split(Some(count - number))? else {

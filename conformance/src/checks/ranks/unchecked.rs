@@ -9,7 +9,7 @@ use devarray::{
     collective::{Combination, Communicator},
 };
 
-use super::{Rank, bits, combined, numbers, on_each, told};
+use super::{Rank, bits, combined, counts, numbers, on_each, told};
 use crate::{
     Harness, Outcome, Violation,
     patterns::elements,
@@ -27,7 +27,7 @@ fn unchecked<D: Collects>(ranks: Communicator<D>) -> Communicator<D> {
 /// two ranks that others take no part in.
 pub fn not_compared<D: Collects>(harness: &Harness<D>) -> Outcome {
     const LEN: usize = 900;
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         on_each(harness, count, |Rank { number, ranks, stream, other }| {
             let mut ranks = unchecked(ranks);
             let due = combined(Combination::Sum, count, LEN);
@@ -117,7 +117,7 @@ pub fn broken_off<D: Collects>(harness: &Harness<D>) -> Outcome {
 
 /// Random programs of ranks have the bits of vectors.
 pub fn programs<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for &count in harness.rank_counts() {
+    for count in counts(harness) {
         let first = harness.seed().wrapping_mul(0x1_0000).wrapping_add(count as u64);
         let programs: Vec<RankProgram> = (0..harness.cases().div_ceil(4) as u64)
             .map(|case| RankProgram::drawn(first.wrapping_add(case), count))

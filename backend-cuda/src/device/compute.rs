@@ -44,10 +44,10 @@ unsafe impl Fuses for CudaDevice {
         if fuse(op.last())? {
             return Ok(());
         }
-        match op.last() {
+        stream.raw.enqueue_or_wait("reduce", |_| match op.last() {
             Some(last) if fuse(None)? => self.map(stream, last),
             _ => op.one_by_one(self, stream),
-        }
+        })
     }
 }
 
@@ -89,8 +89,10 @@ unsafe impl Products for CudaDevice {
             return Ok(());
         }
         let between = op.between_len_bytes().map(|len_bytes| stream.raw.alloc(len_bytes)).transpose()?;
-        // SAFETY: memory of the length that it asks for, which is freed behind the function.
-        let done = unsafe { op.one_by_one(self, stream, between.as_ref()) };
+        let done = stream.raw.enqueue_or_wait("matmul", |_| {
+            // SAFETY: memory of the length that it asks for, which is freed behind the function.
+            unsafe { op.one_by_one(self, stream, between.as_ref()) }
+        });
         if let Some(buffer) = between {
             // SAFETY: allocated above in this stream; everything that uses it is earlier in the stream.
             let freed = stream.raw.free(unsafe { FreeOp::new_unchecked(buffer) });

@@ -33,6 +33,9 @@ pub const PROGRAM_HOST_BYTES: usize = 64 << 20;
 /// The most random schedules of a program, and the most generated cases of a law.
 pub const TRIES: u64 = 1_000_000;
 
+/// The most bytes in an array of a call or an exchange that is measured: its elements are made on the host.
+pub const MEASURED_BYTES: usize = 64 << 30;
+
 /// Most ranks of a measurement or a check.
 pub const RANKS: usize = 64;
 

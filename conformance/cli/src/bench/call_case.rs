@@ -7,7 +7,10 @@ use devarray::{
 };
 
 use super::compute_case::{ComputeInput, input, layout, selected, separated};
-use crate::calls::{AnyCall, Arguments, argument};
+use crate::{
+    calls::{AnyCall, Arguments, argument},
+    limits::MEASURED_BYTES,
+};
 
 /// A call to measure, on C-contiguous arrays viewed through steps; results are C-contiguous arrays.
 #[derive(Debug, Clone)]
@@ -73,10 +76,17 @@ fn parse(text: &str) -> Result<CallMeasured> {
     let outputs = call.outputs(&sides).map_err(devarray::Error::without_location)?;
     let read =
         layouts.iter().zip(&inputs).map(|(layout, input)| selected(layout) * input.element_type.len_bytes());
-    let written = |output: &Output| output.shape.iter().product::<usize>() * output.element_type.len_bytes();
+    let made = |shape: &[usize], of: ElementType| {
+        let len_bytes = shape.iter().fold(of.len_bytes(), |all, &extent| all.saturating_mul(extent));
+        ensure!(len_bytes <= MEASURED_BYTES, "{shape:?} elements are too much to measure");
+        Ok(len_bytes)
+    };
+    inputs.iter().try_for_each(|input| made(&input.shape, input.element_type).map(drop))?;
+    let written = outputs.iter().map(|output| made(&output.shape, output.element_type));
+    let written = written.collect::<Result<Vec<_>>>()?;
     let written: usize = match call {
         AnyCall::Order(Call::TopK { .. }) => 0,
-        _ => outputs.iter().map(written).sum(),
+        _ => written.iter().sum(),
     };
     let len_bytes = read.sum::<usize>() + written;
     ensure!(len_bytes > 0, "there is nothing to measure");

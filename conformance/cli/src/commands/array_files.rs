@@ -11,7 +11,7 @@ use devarray::{
 };
 
 pub(super) use self::{
-    sink::Sink,
+    sink::{Destination, Sink},
     stage::Stage,
     upload::{open, upload},
 };

@@ -11,7 +11,7 @@ use devarray::{
     Context, ErasedArray, Order, StreamHandle, backend::Compute, function::ElementType, npy::Header,
 };
 
-use super::array_files::{Sink, Stage, download, file_order, open, upload};
+use super::array_files::{Destination, Sink, Stage, download, file_order, open, upload};
 use crate::{
     Status,
     backend::Backend,
@@ -111,11 +111,10 @@ pub fn call<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_
     let descrs =
         results.iter().map(|result| functions::descr(result.element_type)).collect::<Result<Vec<_>, _>>()?;
 
-    let mut written = names.iter().flatten().copied();
-    let first = written.next().context("-o: no name")?;
     // Results that cannot be written are reported before anything is computed.
-    written.try_for_each(|name| Sink::create(name, output).map(drop))?;
-    let mut sink = Sink::create(first, output)?;
+    let destinations = names.iter().flatten().map(|name| Destination::create(name));
+    let mut destinations = destinations.collect::<Result<Vec<_>>>()?.into_iter();
+    let mut sink = Sink::new(destinations.next().context("-o: no name")?, output);
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
     let context = Context::new(device)?;
     let stream = context.stream()?;
@@ -137,10 +136,12 @@ pub fn call<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_
     let written = made.iter().flatten().map(|array| array.layout().len() * array.item_bytes());
     stage.lasted(begun.elapsed(), moved_bytes.saturating_add(written.sum()));
     sink.news(&stage)?;
-    drop(sink);
-    for ((array, name), descr) in made.iter().zip(&names).zip(descrs) {
-        if let (Some(array), Some(name)) = (array, name) {
-            write(&stream, array, descr, &mut Sink::create(name, output)?)?;
+    for (array, descr) in made.iter().zip(descrs) {
+        if let Some(array) = array {
+            write(&stream, array, descr, &mut sink)?;
+            if let Some(next) = destinations.next() {
+                sink.switch_to(next);
+            }
         }
     }
     Ok(Status::Success)

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Error, Result, ensure};
 use clap::Args;
 use devarray::{Context, ErasedArray, NdLayout, Order, backend::Compute, function::ElementType, npy::Header};
 
-use super::array_files::{Sink, Stage, dense, download, file_order, open, upload};
+use super::array_files::{Destination, Sink, Stage, dense, download, file_order, open, upload};
 use crate::{
     Status,
     backend::Backend,
@@ -130,7 +130,7 @@ pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>
     functions::check(&function, &shapes, &scalars, of_elements.as_ref())
         .with_context(|| described(&arguments.inputs, &shapes))?;
 
-    let mut sink = Sink::create(&arguments.output, output)?;
+    let mut sink = Sink::new(Destination::create(&arguments.output)?, output);
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
     let context = Context::new(device)?;
     let stream = context.stream()?;

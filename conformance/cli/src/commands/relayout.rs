@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use devarray::{Context, Device, Order, npy::Header};
 
-use super::array_files::{Sink, Stage, dense, download, file_order, open, upload};
+use super::array_files::{Destination, Sink, Stage, dense, download, file_order, open, upload};
 use crate::{
     Status,
     backend::Backend,
@@ -97,7 +97,7 @@ pub fn relayout<D: Device>(
     let (base, item_bytes) = (input.header().layout()?, input.header().item_bytes);
     let result = steps::check(&base, item_bytes, steps).map_err(at_fault)?;
     limits::check_axes(result.rank()).with_context(|| format!("{}: the result", input_name()))?;
-    let mut sink = Sink::create(&arguments.output, output)?;
+    let mut sink = Sink::new(Destination::create(&arguments.output)?, output);
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
     let context = Context::new(device)?;
     let stream = context.stream()?;

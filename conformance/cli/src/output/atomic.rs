@@ -76,10 +76,14 @@ impl AtomicFile {
         };
         let mut builder = Builder::new();
         builder.prefix(&prefix).suffix(".part");
-        if let Some(permissions) = permissions.or_else(new_file_permissions) {
+        if let Some(permissions) = new_file_permissions() {
             builder.permissions(permissions);
         }
         let (file, temporary) = builder.tempfile_in(directory)?.into_parts();
+        // The user's mask limits the permissions of a file that is made, but not a change of them.
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
         Ok(Self { writer: BufWriter::new(file), rename: Some((temporary, path)) })
     }
 }
@@ -140,14 +144,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, link) = (directory.path().join("out"), directory.path().join("link"));
         fs::write(&path, b"old").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         symlink(&path, &link).unwrap();
-        let mut file = AtomicFile::create(&link).unwrap();
-        file.write_all(b"new").unwrap();
-        file.commit().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        // The first has a bit that a usual mask takes from new files.
+        for mode in [0o666, 0o640] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let mut file = AtomicFile::create(&link).unwrap();
+            file.write_all(b"new").unwrap();
+            file.commit().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"new");
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+        }
     }
 
     #[cfg(unix)]

@@ -173,6 +173,22 @@ fn pipes_and_links_to_them_are_written_to_and_not_replaced() {
     assert!(reader.wait().unwrap().success(), "the pipe was replaced");
     assert_eq!(fs::read(received).unwrap(), fs::read(volume()).unwrap());
 
+    // Each result goes to a pipe of its own, which is opened once: a reader ends when a writer closes its pipe.
+    let pipes = ["values", "indices"].map(|name| directory.path().join(name));
+    let mut readers = Vec::new();
+    for pipe in &pipes {
+        assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        let received = fs::File::create(pipe.with_extension("npy")).unwrap();
+        readers.push(Command::new("cat").arg(pipe).stdout(received).spawn().unwrap());
+    }
+    let input = volume().display().to_string();
+    let outputs = format!("{},{}", pipes[0].display(), pipes[1].display());
+    devarray(["call", "topk", &input, "-o", &outputs, "k=1", "axis=0", "--backend", "host"]).succeeded();
+    for (pipe, mut reader) in pipes.iter().zip(readers) {
+        assert!(reader.wait().unwrap().success());
+        assert!(fs::read(pipe.with_extension("npy")).unwrap().starts_with(b"\x93NUMPY"), "{pipe:?}");
+    }
+
     // The link leads to the command's own standard output, which is a pipe without a directory.
     let link = directory.path().join("link");
     symlink("/proc/self/fd/1", &link).unwrap();

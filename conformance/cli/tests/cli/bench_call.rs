@@ -41,6 +41,8 @@ fn what_is_no_case_is_refused_with_what_is_wrong() {
         ("sort;f32@3,f32@3;axis=0", "sort takes 1"),
         ("matmul;f32@2x3,f32@2x3", "[2, 3] @ [2, 3]"),
         ("sort;f33@3;axis=0", "f33"),
+        ("bincount;i32@288230376151711744;n=10", "too much to measure"),
+        ("bincount;i32@10;n=9223372036854775807", "too much to measure"),
     ] {
         bench(&[case]).refused(&[case, part]);
     }

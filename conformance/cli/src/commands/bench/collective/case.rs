@@ -4,6 +4,8 @@ use std::{fmt, str::FromStr};
 
 use anyhow::{Context as _, Error, Result, bail, ensure};
 
+use crate::limits::MEASURED_BYTES;
+
 /// An exchange, its elements, and how many there are.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
@@ -41,9 +43,6 @@ const NAMES: [(&str, Name); 6] = [
 
 const ELEMENTS: [(&str, Element); 4] =
     [("u8", Element::U8), ("i32", Element::I32), ("f32", Element::F32), ("f64", Element::F64)];
-
-/// Most bytes of a case.
-const MOST_BYTES: usize = 64 << 30;
 
 /// The cases where none is named.
 pub(super) fn defaults(ranks: usize, is_simulated: bool) -> Vec<Case> {
@@ -122,7 +121,10 @@ impl FromStr for Case {
             let count: usize =
                 count.parse().with_context(|| format!("{count:?} is no number of elements"))?;
             ensure!(count > 0, "nothing is exchanged");
-            ensure!(count <= MOST_BYTES / element.len_bytes(), "{count} elements are too much to measure");
+            ensure!(
+                count <= MEASURED_BYTES / element.len_bytes(),
+                "{count} elements are too much to measure"
+            );
             Ok(Self { name, element, count })
         };
         parse().with_context(|| text.to_owned())

@@ -51,7 +51,8 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     /// # Safety
     ///
     /// - The bytes of every element are allocated and can be reached by the device, and stay so
-    ///   until `owner` is dropped.
+    ///   until `owner` is dropped. If host code reads them (the device is the CPU, or the memory is
+    ///   the host's), they are initialized.
     /// - Until then other code neither writes them nor, if the array is written, reads them, unless
     ///   events or waits order it against the work here. A second array over the same bytes is
     ///   other code in this sense. One operation on both is refused ([`LayoutError::SharedMemory`])

@@ -19,8 +19,8 @@ use crate::{
 /// left out.
 ///
 /// Each element equals [`dot`](super::dot) of its products, in the order of `k`: one value, on every
-/// device. Products are rounded to the type that sums are computed in; `f16` and `bf16` are rounded once
-/// more, at the end. It takes one pass and stores nothing between. Each index type that devices do not
+/// device. Products are rounded to the type that sums are computed in. Products of `f16` and `bf16` stay in
+/// `f32`, unlike in `dot`, so that they neither lose digits nor overflow at 65,504; the sum is rounded at the end. It takes one pass and stores nothing between. Each index type that devices do not
 /// read takes one more pass ([`Index`]).
 ///
 /// Does not synchronize. Negative columns count from the end. A column out of range counts as zeros. A

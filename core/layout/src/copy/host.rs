@@ -9,14 +9,14 @@ use crate::LayoutError;
 /// Executes `plan` on host memory: it copies each run from the source to the destination, and reads
 /// or writes no other byte.
 ///
-/// Blocks until done; the calling thread moves the bytes. Pointers need no alignment. Bytes need
-/// not be initialized: they are moved as they are. An empty plan touches nothing.
+/// Blocks until done; the calling thread moves the bytes. Pointers need no alignment. An empty plan
+/// touches nothing.
 ///
 /// # Safety
 ///
 /// For each run of [`Plan::runs`], counted from the two pointers:
 ///
-/// - the bytes of the source are valid for reads, all runs in one allocation;
+/// - the bytes of the source are initialized and valid for reads, all runs in one allocation;
 /// - the bytes of the destination are valid for writes, all runs in one allocation;
 /// - nobody else writes the source or touches the destination during the call;
 /// - no byte is both source and destination, neither of one run nor of two.

@@ -155,7 +155,7 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     computing::kernels(&mut shown)?;
     computing::walks_and_files(&mut shown)?;
     // Only backends receive these; unit tests show them.
-    shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining", "Mesh"]);
+    shown.is_shown_elsewhere(["CollectOp", "Combining", "Joining", "Meeting", "Mesh"]);
     // These belong to a feature of `devarray-function` that is off here.
     shown.is_shown_elsewhere([
         "Given",

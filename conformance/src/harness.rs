@@ -75,9 +75,9 @@ impl<D: Device> Harness<D> {
         self
     }
 
-    /// Returns this harness with the device that `open` of [`new`](Self::new) opened last, in another process.
-    /// Without it, and if the second device is none of another process either, the law of two processes is not
-    /// run.
+    /// Returns this harness with a way to open the device of [`new`](Self::new) in another process. `open` is called after
+    /// that device was opened. Without it, the [second device](Self::with_second) stands for the other process if it is the
+    /// same device there; otherwise the law of two processes is not run.
     #[must_use]
     pub fn with_other_process<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {
         self.other_process = Some(Box::new(move || open().map_err(|error| error.to_string())));
@@ -112,7 +112,7 @@ impl<D: Device> Harness<D> {
         self
     }
 
-    /// The numbers of ranks that each law of ranks is tried with: as many as there are devices for.
+    /// The numbers of ranks that each law of ranks is tried with, without those that there are not enough devices for.
     #[must_use]
     pub fn rank_counts(&self) -> Vec<usize> {
         let most = self.ranks.as_ref().map_or(usize::MAX, |&(most, _)| most);

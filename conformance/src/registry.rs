@@ -171,7 +171,7 @@ impl<D: Device> Law<D> {
     }
 
     /// Runs the check on fresh devices. [`Harness::not_run`] tells afterwards whether something that the law needs is
-    /// missing on this machine.
+    /// missing.
     ///
     /// # Errors
     ///

@@ -154,10 +154,10 @@ pub fn run<D: Device>(
     if let Err(complaint) = verdict(&law, known, &harness) {
         panic!("{complaint}\n  again: {again}");
     }
-    if let Some(capability) = law.capability.filter(|_| !law.applies(&harness)) {
-        println!("{name}: not applicable: the device does not declare {capability}, and refuses it by name");
-    } else if let Some(reason) = harness.not_run() {
+    if let Some(reason) = harness.not_run() {
         println!("{name}: not run: {reason}");
+    } else if let Some(capability) = law.capability.filter(|_| !law.applies(&harness)) {
+        println!("{name}: not applicable: the device does not declare {capability}, and refuses it by name");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Lists of the accesses that may still conflict. Each access is kept once for all bytes that it
 //! touched.
 
+use smallvec::SmallVec;
+
 use super::{clock::Position, lanes::Lanes};
 use crate::finding::{Access, Operation};
 
@@ -84,13 +86,23 @@ impl AccessLists {
 
     /// A list with only the accesses to keep.
     pub(super) fn kept(&mut self, list: List, keep: &impl Fn(&ListedAccess) -> bool) -> Option<List> {
-        let Link { note, before } = self.links[list.0];
-        let kept = before.and_then(|before| self.kept(before, keep));
-        match keep(&note) {
-            true if kept == before => Some(list),
-            true => Some(self.list(note, kept)),
-            false => kept,
+        // All streams of a program may read the same bytes, so a list is not walked by recursion.
+        let mut chain: SmallVec<[List; 16]> = SmallVec::new();
+        let mut next = Some(list);
+        while let Some(list) = next {
+            chain.push(list);
+            next = self.links[list.0].before;
         }
+        let mut kept = None;
+        for list in chain.into_iter().rev() {
+            let Link { note, before } = self.links[list.0];
+            kept = match keep(&note) {
+                true if kept == before => Some(list),
+                true => Some(self.list(note, kept)),
+                false => kept,
+            };
+        }
+        kept
     }
 
     /// Whether it is time for a [sweep](Self::sweep).
@@ -126,14 +138,23 @@ impl AccessLists {
         lanes: &Lanes,
         lists: &mut [Option<Option<List>>],
     ) -> Option<List> {
-        if let Some(known) = lists[list.0] {
-            return known;
+        let mut chain: SmallVec<[List; 16]> = SmallVec::new();
+        let (mut next, mut moved) = (Some(list), None);
+        while let Some(list) = next {
+            if let Some(known) = lists[list.0] {
+                moved = known;
+                break;
+            }
+            chain.push(list);
+            next = self.links[list.0].before;
         }
-        let Link { note, before } = self.links[list.0];
-        let before = before.and_then(|before| self.moved(before, swept, lanes, lists));
-        let is_known = lanes.all_hosts_know(note.position);
-        let moved = if is_known { before } else { Some(swept.list(note, before)) };
-        lists[list.0] = Some(moved);
+        for list in chain.into_iter().rev() {
+            let note = self.links[list.0].note;
+            if !lanes.all_hosts_know(note.position) {
+                moved = Some(swept.list(note, moved));
+            }
+            lists[list.0] = Some(moved);
+        }
         moved
     }
 

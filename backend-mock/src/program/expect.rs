@@ -77,7 +77,12 @@ impl Verdict {
     #[must_use]
     pub fn meets(&self, expect: &Expect) -> bool {
         match expect {
-            Expect::Ok { hosts } => self.hosts.as_ref() == Some(hosts),
+            Expect::Ok { hosts } => self.hosts.as_ref().is_some_and(|found| {
+                let same = |((host, bytes), (other, expected)): ((&String, &String), (&String, &String))| {
+                    host == other && bytes.eq_ignore_ascii_case(expected)
+                };
+                found.len() == hosts.len() && found.iter().zip(hosts).all(same)
+            }),
             Expect::Error { kind, op, with } => {
                 let named = self.with.as_deref().unwrap_or_default();
                 let expected = |number: &u64| with.iter().any(|&index| index as u64 == *number);

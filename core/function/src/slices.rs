@@ -149,6 +149,8 @@ impl Function {
         let lowered = self.lowered_reduction(reduction)?;
         check_result::<R>(lowered.finish.result_type())?;
         let shape = self.shape(inputs)?;
+        // Inputs that fit alone may be too many elements together.
+        broadcast(inputs, &shape)?;
         let reduced = Reduced::new(shape, reduction.axes.as_deref()).map_err(shape_error)?;
         let mut result: Vec<R> = zeros(&reduced.shape_of_result(false))?;
         if result.is_empty() {
@@ -323,6 +325,12 @@ mod tests {
         assert_eq!(kind(positions.compute::<i64>(&[(&[1_i64]).into()], &[])), Some(FunctionErrorKind::Shape));
         let far = Layout::new(&[2], &[3], 0).map_err(shape_error)?;
         assert_eq!(kind(SliceInput::new(&x, &far)), Some(FunctionErrorKind::Shape));
+        let long = 1 << 32;
+        let lines = [Layout::new(&[long, 1], &[0, 0], 0), Layout::new(&[1, long], &[0, 0], 0)];
+        let [column, row] = lines.map(|layout| SliceInput::new(&x[..1], &layout.unwrap()).unwrap());
+        let total = Reduction::new(ReduceOperation::Sum);
+        let too_many = sum.compute_reduction::<f64>(&[column, row], &[], &total);
+        assert_eq!(kind(too_many), Some(FunctionErrorKind::Shape));
         let greatest = Reduction::new(ReduceOperation::Maximum);
         let none: [f64; 0] = [];
         let identity = Function::parse("x0", &[F64], &[])?;

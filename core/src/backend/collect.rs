@@ -99,7 +99,8 @@ pub trait RankTurns: Debug + Send + Sync {
     /// Calls that do not fit were found, once for each mistake.
     fn found(&self, error: &CollectiveError);
 
-    /// This rank begins to wait in a meeting: a call that returns when all ranks of its communicator have made it.
+    /// This rank begins to wait in a meeting: a join, a barrier or a split, which returns when all ranks of the communicator
+    /// have made it.
     fn comes_to(&self, meeting: Meeting);
 
     /// The wait is over. If all ranks came (`all_came`), this rank goes on after everything that each of them has waited for

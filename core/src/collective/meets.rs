@@ -1,6 +1,8 @@
-//! Calls by which the threads of all ranks wait for each other.
+//! Barriers and splits: calls by which the threads of all ranks wait for each other.
 
 use super::{Communicator, CommunicatorId, RankCall, link::Agreement, meeting::Waiting};
+#[cfg(doc)]
+use crate::Error;
 use crate::{Result, backend::Collects};
 
 impl<D: Collects> Communicator<D> {
@@ -38,6 +40,7 @@ impl<D: Collects> Communicator<D> {
 
     #[track_caller]
     fn meet(&mut self, call: &RankCall, color: Option<usize>) -> Result<Agreement> {
+        self.check_runs(call.operation)?;
         let meeting = self.link.meeting(self.meetings);
         self.meetings += 1;
         let waiting = Waiting::begin(self.turns.as_deref(), meeting);

@@ -19,9 +19,10 @@ use crate::{
 /// left out.
 ///
 /// Each element equals [`dot`](super::dot) of its products, in the order of `k`: one value, on every
-/// device. Products are rounded to the type that sums are computed in. Products of `f16` and `bf16` stay in
-/// `f32`, unlike in `dot`, so that they neither lose digits nor overflow at 65,504; the sum is rounded at the end. It takes one pass and stores nothing between. Each index type that devices do not
-/// read takes one more pass ([`Index`]).
+/// device. Products are rounded to the type that sums are computed in, which is `f32` for `f16` and `bf16`,
+/// and sums of these are rounded at the end. So products of `f16` do not overflow at 65,504, as they do in
+/// `dot`. The call takes one pass and stores nothing between. Each index type that devices do not read takes
+/// one more pass ([`Index`]).
 ///
 /// Does not synchronize. Negative columns count from the end. A column out of range counts as zeros. A
 /// row whose offsets fall or are out of range is 0. A later wait reports the first such index, as

@@ -115,9 +115,9 @@ impl Tally {
     #[must_use]
     pub fn of(laws: &[Checked]) -> Self {
         let failed = laws.iter().filter(|law| law.violation.is_some()).count();
-        let not_applicable = laws.iter().filter(|law| law.violation.is_none() && !law.applicable).count();
         let passed = laws.iter().filter(|law| law.holds()).count();
-        Self { passed, failed, not_applicable, not_run: laws.len() - passed - failed - not_applicable }
+        let not_run = laws.iter().filter(|law| law.violation.is_none() && law.not_run.is_some()).count();
+        Self { passed, failed, not_applicable: laws.len() - passed - failed - not_run, not_run }
     }
 }
 

@@ -89,10 +89,10 @@ fn markdown(run: &Run) -> Result<String> {
     for law in &run.laws {
         let outcome = match law.violation.as_deref() {
             Some(broken) => format!("**broken**: {}", cell(broken)),
-            None if !law.applicable => "not applicable: refused by name".into(),
             None => match &law.not_run {
                 Some(reason) => format!("not run: {}", cell(reason)),
-                None => "holds".into(),
+                None if law.applicable => "holds".into(),
+                None => "not applicable: refused by name".into(),
             },
         };
         writeln!(

@@ -268,7 +268,7 @@ fn show(run: &Run, output: &mut Output<'_>) -> Result<()> {
             "{name:<14}{passed:>8}{failed:>8}{not_applicable:>6}{not_run:>9}{seconds:>10.2}"
         ))?;
     }
-    for law in run.laws.iter().filter(|law| law.applicable) {
+    for law in &run.laws {
         if let Some(reason) = &law.not_run {
             output.line(format_args!("{} is not run: {reason}", law.name))?;
         }

@@ -216,7 +216,12 @@ fn on_cuda(
         }
     };
     let Some((hosts, timeline)) = played else {
-        count.skipped += 1;
+        if wrong || program.expect().is_none() {
+            count.skipped += 1;
+        } else {
+            output.line(format_args!("{}: the simulator finds a mistake: not run", program.id()))?;
+            count.add(false);
+        }
         return Ok(None);
     };
     let verdict = Verdict::new(program, &Ok(hosts));

@@ -76,11 +76,14 @@ impl AtomicFile {
         };
         let mut builder = Builder::new();
         builder.prefix(&prefix).suffix(".part");
-        if let Some(permissions) = new_file_permissions() {
+        if permissions.is_none()
+            && let Some(permissions) = new_file_permissions()
+        {
             builder.permissions(permissions);
         }
         let (file, temporary) = builder.tempfile_in(directory)?.into_parts();
-        // The user's mask limits the permissions of a file that is made, but not a change of them.
+        // Until here nobody else may open the file. The user's mask limits the permissions of a file that is made, but
+        // not a change of them.
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
         }

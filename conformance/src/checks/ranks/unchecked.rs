@@ -70,7 +70,8 @@ pub fn not_compared<D: Collects>(harness: &Harness<D>) -> Outcome {
 /// A call that fails on one rank, an abort and a panic end an unchecked communicator for all: nobody waits for
 /// a rank that does not come.
 pub fn broken_off<D: Collects>(harness: &Harness<D>) -> Outcome {
-    for case in 0..3 {
+    let cases = if counts(harness).is_empty() { 0..0 } else { 0..3 };
+    for case in cases {
         on_each(harness, 2, |Rank { number, ranks, stream, .. }| {
             let mut ranks = unchecked(ranks);
             let mut x = Array::full(&stream, &[4], 1_i32)?;

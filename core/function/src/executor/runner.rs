@@ -258,7 +258,7 @@ impl<'a> Runner<'a> {
     /// # Safety
     ///
     /// All inputs and positions are set for `len` elements: at most a block, or any number if the
-    /// code has no steps. `out` is null, or has room for them and is not an input.
+    /// code has neither steps nor positions. `out` is null, or has room for them and is not an input.
     pub(super) unsafe fn execute(&mut self, len: usize, out: *mut u8) -> *const u8 {
         let Some((last, steps)) = self.code.steps.split_last() else { return self.places[self.code.result] };
         let run = |step: &Step| {

@@ -30,6 +30,10 @@ fn copies_of_repeated_elements_that_no_memory_holds_are_out_of_memory() -> Resul
         let refused = many.nonzero(&stream).err();
         assert!(matches!(refused, Some(Error::OutOfMemory { backend: "host", .. })), "{refused:?}");
     }
+    let mut y = Array::<u8, _>::zeros(&stream, &[1, 1 << 20])?;
+    let indices = Array::<i32, _>::zeros(&stream, &[1 << 20])?;
+    let refused = y.view_mut().put_add(&stream, 0, &indices, &one.view().expand_dims(0)?).err();
+    assert!(matches!(refused, Some(Error::OutOfMemory { backend: "host", .. })), "{refused:?}");
     assert_eq!(one.view().broadcast_to(&[1000])?.nonzero(&stream)?.shape(), [1000, 1]);
     Ok(())
 }

@@ -67,6 +67,19 @@ class Ours:
             sys.unraisablehook = sys.__unraisablehook__
             module.watch(lambda word, number: None)
 
+    def an_exception_under_way_passes_who_is_told(self):
+        module, told = self.module, []
+        module.use_backend("mock")
+        module.watch(lambda word, number: told.append((word, number)))
+        try:
+            # The exception ends the array, which nothing but the call has.
+            print(module.asarray(np.ones(3)).copy(), 1 / 0)
+        except ZeroDivisionError:
+            told.append("caught")
+        finally:
+            module.watch(lambda word, number: None)
+        assert told[-2:] == [("freed", 24), "caught"], told
+
     def what_repeats_elements_goes_out_as_read_only(self):
         rows = self.module.asarray(np.broadcast_to(np.arange(3.0), (2, 3)))
         assert rows.readonly and rows.__array_interface__["data"][1]

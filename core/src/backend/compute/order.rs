@@ -11,7 +11,7 @@ use crate::{
         interpreter::{InputElements, ResultElements},
     },
     gather::IndexError,
-    layout::{Layout, Order},
+    layout::{Layout, Order, axis_index},
     order::{Call, OrderMemory, Workers, order_on_host},
 };
 
@@ -133,10 +133,22 @@ impl<'a, B> OrderOp<'a, B> {
         (0..most).map(move |number| results.iter().find(|result| result.number == number))
     }
 
-    /// The bytes of the inputs that are not C-contiguous, which a backend may have to copy. A view that repeats
-    /// elements may have more than any memory holds.
+    /// The bytes of the inputs that are not C-contiguous, which a backend may have to copy, with v of [`Call::Put`] as
+    /// long as it is repeated. They may be more than any memory holds.
     #[must_use]
     pub fn scattered_bytes(&self) -> usize {
+        let repeated_len = |x: &Layout, axis: isize, indices: &Layout| {
+            let axis = axis_index(axis, x.rank()).unwrap_or(0);
+            let others = x.shape().iter().enumerate().filter(|&(other, _)| other != axis);
+            let len = others.fold(indices.len(), |len, (_, &extent)| len.saturating_mul(extent));
+            if x.is_empty() { 0 } else { len }
+        };
+        if let (Call::Put { axis, .. }, [x, indices, v, ..]) = (&self.call, self.inputs) {
+            let len = repeated_len(x.layout, *axis, indices.layout);
+            if len > v.layout.len() {
+                return len.saturating_mul(v.element_type.len_bytes());
+            }
+        }
         let scattered = self.inputs.iter().filter(|side| !side.layout().is_contiguous(Order::C));
         let len_bytes =
             |side: &OrderSide<'a, B>| side.layout().len().saturating_mul(side.element_type().len_bytes());

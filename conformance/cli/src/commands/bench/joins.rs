@@ -11,6 +11,7 @@ use super::{Measurable, Measurement, heading};
 use crate::{
     Status,
     bench::{Line, Pattern, Table, Target, beside_memcpy, cold_sets},
+    limits::MEASURED_BYTES,
     output::{Output, one_line},
 };
 
@@ -47,7 +48,7 @@ const MIN_BYTES: usize = 64 << 10;
 /// The device fails, or memory runs out.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     ensure!(arguments.bytes >= MIN_BYTES, "--bytes: the smallest result has {MIN_BYTES} bytes");
-    ensure!(arguments.bytes <= 64 << 30, "--bytes: {} is too much to measure", arguments.bytes);
+    ensure!(arguments.bytes <= MEASURED_BYTES, "--bytes: {} is too much to measure", arguments.bytes);
     arguments.backend.run(Joins { arguments, output })
 }
 

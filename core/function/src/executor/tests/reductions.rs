@@ -241,7 +241,7 @@ fn a_wrong_bit_of_a_reduction_is_found() {
 }
 
 /// Functions whose value is a position alone, of an input that is dense: positions are written block by block, in a
-/// slot that has room for one. The input lends its place to no block.
+/// slot that has room for one.
 #[test]
 fn positions_alone_are_combined_in_blocks() {
     let len = 40_000;

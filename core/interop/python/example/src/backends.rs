@@ -88,8 +88,13 @@ struct Watch(Py<PyAny>);
 impl Watch {
     fn tell(&self, word: &str, number: usize) {
         Python::attach(|py| {
+            // Memory is also freed while an exception is under way, which a call into Python would replace.
+            let under_way = PyErr::take(py);
             if let Err(error) = self.0.call1(py, (word, number)) {
                 error.write_unraisable(py, None);
+            }
+            if let Some(exception) = under_way {
+                exception.restore(py);
             }
         });
     }

@@ -41,10 +41,10 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn copy(&self, dst: &Elements<'_, D>, src: &Elements<'_, D>) -> Result<()> {
         self.check_context("copy", [dst.allocation, src.allocation])?;
         self.check_disjoint(src, src.layout, dst, false)?;
+        let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         if let Some(recorder) = self.recorder() {
             return recorder.copy(dst, src);
         }
-        let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         self.submit_copy(dst.touch(true), src.touch(false), &plan)
     }
 

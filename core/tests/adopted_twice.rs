@@ -114,7 +114,14 @@ fn recorded_calls_on_both_are_made_in_order() {
         recorded.launch(&stream, (to, &mut sums)).unwrap();
         assert_eq!(sums.to_vec(&stream).unwrap(), [2; LEN], "{how}");
     }
-    drop((recorded, shared, near, far));
+    // One call that would read what it writes is refused, also if it makes several copies.
+    let rolled = stream
+        .record_work((&mut near,), |on, (mut to,)| shared.view().roll_into(on, &[1], &[0], &mut to))
+        .unwrap();
+    rolled.launch(&stream, (&mut far,)).unwrap();
+    let refused = rolled.launch(&stream, (&mut near,)).unwrap_err();
+    assert!(matches!(refused, Error::Layout(LayoutError::SharedMemory, ..)), "{refused}");
+    drop((recorded, rolled, shared, near, far));
     stream.synchronize().unwrap();
     // SAFETY: it is the buffer that was released, and nobody uses it.
     drop(unsafe { Array::<u32, _>::reclaim(&stream, released) }.unwrap());

@@ -68,6 +68,19 @@ fn a_launch_gives_the_bits_of_the_calls() {
     s.synchronize().unwrap();
 }
 
+/// A mistake in shapes is told when it is recorded, and not by each launch.
+#[test]
+fn copies_between_shapes_that_differ_are_refused_when_they_are_recorded() {
+    let s = stream();
+    let x = Array::<f32, _>::zeros(&s, &[3]).unwrap();
+    let mut y = Array::<f32, _>::zeros(&s, &[4]).unwrap();
+    let found = s.record_work((&x, &mut y), |on, (x, mut y)| {
+        y.fill(on, 7.0)?;
+        y.copy_from(on, &x)
+    });
+    assert!(matches!(found.unwrap_err(), Error::Layout(..)));
+}
+
 /// Each call that a recording does not accept is an error that names it.
 #[test]
 fn what_cannot_be_recorded_is_refused_by_name() {

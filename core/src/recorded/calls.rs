@@ -64,6 +64,10 @@ impl<D: Device> Recorder<D> {
             let placed = placed(&sides, memory)?;
             let pairs: Few<[Elements<'_, D>; 2]> =
                 placed.chunks_exact(2).map(|pair| [pair[0].elements(), pair[1].elements()]).collect();
+            // Stand-ins have no addresses: nothing was checked when this was recorded.
+            for ([dst, _], [_, src]) in pairs.iter().flat_map(|to| pairs.iter().map(move |from| (to, from))) {
+                stream.check_disjoint(src, src.layout, dst, false)?;
+            }
             stream.copy_all(&pairs)
         })
     }

@@ -75,7 +75,8 @@ impl Kept {
         memory: Placement<'m, D>,
     ) -> Result<Cow<'m, Layout>> {
         let moved_bytes = memory.of(self.number).moved_bytes;
-        if moved_bytes == 0 {
+        // A layout without elements may begin anywhere.
+        if moved_bytes == 0 || layout.is_empty() {
             return Ok(Cow::Borrowed(layout));
         }
         let item = item_bytes.cast_signed();

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Builds the template backend as a stranger would: from the crates as they would be published, not from this tree's folders.
 
+    template.py          # with one of these features
+    template.py --all    # with each
+
 Expects `target/package` as `cargo package --workspace` or `cargo publish --workspace --dry-run` leaves it. The template keeps every law; with each of its features
 named `broken-…` it breaks the law that its README names for it.
 """
@@ -48,11 +51,12 @@ def main():
             sys.exit(f"template: laws do not hold: {broken}")
         ways = ROW.findall((ROOT / "conformance/template/README.md").read_text())
         wrong = 0
-        for feature, law in ways:
+        tried = ways if "--all" in sys.argv[1:] else ways[:1]
+        for feature, law in tried:
             broken = test(feature)
             wrong += law not in broken
             print(f"{'told by' if law in broken else 'NOT TOLD BY'} {law}, and {len(broken)} laws in all: {feature}", flush=True)
-    print(f"template: every law holds; broken in {len(ways)} ways, {wrong} not told")
+    print(f"template: every law holds; broken in {len(tried)} of {len(ways)} ways, {wrong} not told")
     return 1 if wrong or len(ways) < 5 else 0
 
 

@@ -148,7 +148,7 @@ fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
     assert_eq!(fs::read_to_string(path("r.xml")).unwrap().matches("<skipped").count(), declined);
 }
 
-/// A law that needs more than this machine has is counted by itself, with the reason, and not as passed.
+/// The check counts a law that it cannot run on this machine as "not run", with the reason, and not as passed.
 #[test]
 fn a_law_that_is_not_run_is_counted_by_itself() {
     let directory = tempfile::tempdir().unwrap();

@@ -65,9 +65,12 @@ unsafe impl Gathers for HostDevice {
 // SAFETY: as for functions.
 unsafe impl Orders for HostDevice {
     fn order(&self, stream: &HostStream, op: &OrderOp<'_, DeviceMemory>) -> Result<()> {
-        let (copied_bytes, room) = (op.scattered_bytes(), self.shared.room.info());
-        if copied_bytes > room.total_bytes {
-            return Err(Error::out_of_memory(BACKEND, op.call().name(), copied_bytes, Some(room)));
+        let copied_bytes = op.scattered_bytes();
+        if copied_bytes > 0 {
+            let room = self.shared.room.info();
+            if copied_bytes > room.total_bytes {
+                return Err(Error::out_of_memory(BACKEND, op.call().name(), copied_bytes, Some(room)));
+            }
         }
         let run = |device: &Shared| {
             // SAFETY: as for `map`.

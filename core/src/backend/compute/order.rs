@@ -133,8 +133,8 @@ impl<'a, B> OrderOp<'a, B> {
         (0..most).map(move |number| results.iter().find(|result| result.number == number))
     }
 
-    /// The bytes of the inputs that are not C-contiguous, which a backend may have to copy, with v of [`Call::Put`] as
-    /// long as it is repeated. They may be more than any memory holds.
+    /// The number of bytes that a backend may have to copy: all elements of the inputs that are not C-contiguous. For
+    /// [`Call::Put`], v counts with its repeated elements. A view that repeats elements may exceed any memory.
     #[must_use]
     pub fn scattered_bytes(&self) -> usize {
         let repeated_len = |x: &Layout, axis: isize, indices: &Layout| {
